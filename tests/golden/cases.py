@@ -17,7 +17,7 @@ from heartbeat_tuner.api import model_documents, parsing
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import next_workload, workload_parts
-from heartbeat_tuner.decision.at_broker import settling
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import durations
@@ -91,7 +91,7 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
     if second.given:
         policy, workload = _together(policy, workload, _workload(second, policy, now, number=2), now)
     group = _group(sections.section("group"), policy, workload)
-    policy = settling.after_look(policy, group, now)
+    policy = last_write.after_look(policy, group, now)
     if workload.current is not None:
         workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
     settled = sections.section("groupBeforeRebalance")

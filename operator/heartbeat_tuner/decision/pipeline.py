@@ -45,7 +45,7 @@ class Pipeline:
             not hold that.
         gates_of_next: likewise, where a change that has begun is written to one more workload: what it was decided for
             is not asked again.
-        gates_at_broker: likewise, where the target is set at the broker: nothing is rolled out.
+        gates_at_broker: those that are asked where the target is set at the broker: nothing is rolled out.
         reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
     """
 

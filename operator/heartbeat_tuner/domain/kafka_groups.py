@@ -47,7 +47,7 @@ class GroupConfig:
 
     Attributes:
         session_timeout: in force, as far as the broker says.
-        heartbeat_interval: likewise.
+        heartbeat_interval: in force, as far as the broker says.
         overrides: what of it is set for the group itself.
     """
 

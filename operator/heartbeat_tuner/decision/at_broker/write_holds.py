@@ -7,7 +7,7 @@ is written over a value that somebody set since our last write, until the policy
 from collections.abc import Sequence
 from datetime import datetime
 
-from heartbeat_tuner.decision.at_broker import settling
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupWrite, Member
@@ -73,9 +73,9 @@ def _foreign(policy: Policy, group: Group, now: datetime) -> Finding | None:
     write = policy.group_write
     if write is None:
         return None
-    if settling.is_awaited(write, group, now):
+    if last_write.is_awaited(write, group, now):
         return awaited(write)
-    if write.spec == policy.spec and settling.is_foreign(write, group, now):
+    if write.spec == policy.spec and last_write.is_foreign(write, group, now):
         return foreign(write, group)
     return None
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from heartbeat_tuner.api.group_config_notes import group_write_status
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
-from heartbeat_tuner.decision.at_broker import settling, write_holds
+from heartbeat_tuner.decision.at_broker import last_write, write_holds
 from heartbeat_tuner.domain.kafka_groups import Group, GroupWrite
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -31,9 +31,9 @@ def _as_seen(write: GroupWrite, group: Group, now: datetime) -> tuple[ConditionS
     if group.config is None:
         phrase = "what group {group} has at the broker could not be read"
         return ConditionStatus.UNKNOWN, Finding(Reason.GROUP_UNREADABLE, say(phrase, group=group.group_id))
-    if settling.is_awaited(write, group, now):
+    if last_write.is_awaited(write, group, now):
         return ConditionStatus.FALSE, write_holds.awaited(write)
-    if settling.is_foreign(write, group, now):
+    if last_write.is_foreign(write, group, now):
         return ConditionStatus.FALSE, write_holds.foreign(write, group)
     return ConditionStatus.TRUE, _in_force(write)
 

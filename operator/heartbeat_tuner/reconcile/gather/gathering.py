@@ -15,7 +15,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from heartbeat_tuner.decision import next_workload
-from heartbeat_tuner.decision.at_broker import settling
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
@@ -312,7 +312,7 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        policy = settling.after_look(policy, group, now)
+        policy = last_write.after_look(policy, group, now)
         record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
