@@ -223,6 +223,7 @@ class Workload:
         rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
             has pods that come and go.
         parts: the workloads of a policy that names several, in its order; this is all of them together then.
+        absent: those of them that do not exist or cannot be read; nothing of them is in what is said of all.
         canary: the pods with a canary's values.
     """
 
@@ -246,6 +247,7 @@ class Workload:
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
     parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
+    absent: Mapping[WorkloadRef, "MissingWorkload"] = dataclasses.field(default_factory=dict)
     canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:

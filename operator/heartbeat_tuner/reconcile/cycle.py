@@ -366,6 +366,8 @@ class Cycle:
         gathered, newest = self._gatherer.workloads[policy.key], dict[WorkloadRef, Workload]()
         for alone in workload_parts.by_themselves(policy):
             read = await self._workloads.read(alone)
+            if isinstance(gathered, Workload) and gathered.absent.get(alone.workload) == read:
+                continue  # as it was: missing
             if not isinstance(gathered, Workload) or isinstance(read, MissingWorkload):
                 raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
             # What was read is compared: in a decision's input the group's own configuration may have taken the place

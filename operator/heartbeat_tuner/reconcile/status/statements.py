@@ -131,7 +131,11 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
     policy, decision = outcome.inputs.policy, outcome.decision
     through = ", ".join(f"{ref}, container {ref.container}" for ref in workload_parts.references(policy))
     watching = f"group {policy.group_id} is watched through {through}"
-    yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
+    missing = workload_parts.missing(outcome.inputs.workload)
+    if missing is not None:
+        yield Statement(ConditionType.READY, ConditionStatus.FALSE, missing)
+    else:
+        yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.inputs.record, Unknown):
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
         return
