@@ -6,6 +6,7 @@ uid. Whatever is refused or not answered is tried again in the next cycle.
 
 import dataclasses
 from collections.abc import Mapping, MutableMapping
+from datetime import datetime
 from typing import Any, Final
 
 import structlog
@@ -33,6 +34,7 @@ from heartbeat_tuner.reconcile.status.troubles import Troubles
 NOTED_PARTS: Final = 12
 """The time that was seen is noted so often in all: each time is a status to write."""
 
+_FORBIDDEN: Final = 403
 _TOO_MANY_REQUESTS: Final = 429
 
 Bodies = MutableMapping[ObjectKey, Mapping[str, Any]]
@@ -60,6 +62,7 @@ class CanaryRuns:
         self._store = store
         self._troubles = troubles
         self._known: dict[ObjectKey, Canary] = {}
+        self._forbidden: dict[ObjectKey, datetime] = {}
 
     async def begin(self, body: Mapping[str, Any], canary: Canary) -> Mapping[str, Any]:
         """Note a canary that begins; return the policy as stored. The first pod is evicted in the next cycle.
@@ -86,7 +89,7 @@ class CanaryRuns:
         key, policy = outcome.key, outcome.inputs.policy
         known = self._known.get(key)
         canary = known if known is not None and known.since == noted.since else noted
-        step = canary_steps.next_step(canary, outcome)
+        step = canary_steps.next_step(canary, outcome, may_evict=self._may_evict(key, outcome.inputs.now))
         failed = _failed_after(policy, step)
         try:
             if step.failed is not None or step.evicted is not None or _is_news(noted, step.canary, policy):
@@ -102,7 +105,7 @@ class CanaryRuns:
         outcome = _with(outcome, step.canary, failed)
         if step.evicted is None:
             return outcome
-        failure = await self._evict(bodies[key], policy, step.evicted)
+        failure = await self._evict(bodies[key], policy, step.evicted, outcome.inputs.now)
         return outcome if failure is None else dataclasses.replace(outcome, failure=failure)
 
     async def _noted(
@@ -117,7 +120,14 @@ class CanaryRuns:
         self._store.refresh(stored)
         return stored
 
-    async def _evict(self, body: Mapping[str, Any], policy: Policy, pod: tuple[str, str]) -> Finding | None:
+    def _may_evict(self, key: ObjectKey, now: datetime) -> bool:
+        """Whether a policy's pods may be evicted; whom the API server has refused that is asked for a day later."""
+        refused = self._forbidden.get(key)
+        return self.may_evict and (refused is None or now - refused >= canary_steps.LONGEST)
+
+    async def _evict(
+        self, body: Mapping[str, Any], policy: Policy, pod: tuple[str, str], now: datetime
+    ) -> Finding | None:
         """Evict a pod; return why that was not done."""
         name, uid = pod
         try:
@@ -130,6 +140,8 @@ class CanaryRuns:
         except ApiServerError as error:
             self._troubles.add("pod not evicted, the next cycle tries again", policy.key, error)
             why = say("pod {pod} could not be evicted: {error}", pod=name, error=str(error))
+            if error.status == _FORBIDDEN:
+                self._forbidden[policy.key] = now
             if error.status == _TOO_MANY_REQUESTS:
                 phrase = "pod {pod} waits for its PodDisruptionBudget, which allows no eviction now: {error}"
                 why = say(phrase, pod=name, error=str(error))
