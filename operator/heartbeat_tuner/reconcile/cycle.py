@@ -143,6 +143,7 @@ class Cycle:
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
+        await self._canaries.tell_deleted(bodies)
         outcomes |= await self._canaries_advanced(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))

@@ -90,19 +90,37 @@ def _trying(policy: Policy, canary: Canary, workload: Workload, now: datetime) -
     )
 
 
+def without_policy(policy: Policy, canary: Canary, workload: Workload) -> Sentence:
+    """Say which pods keep the values of a canary whose policy was deleted, and what is to be done.
+
+    Args:
+        policy: as it was.
+        canary: as it was noted last.
+        workload: as it was looked up last.
+    """
+    return say(
+        "policy {policy} was deleted in the middle of a canary of {values} in {workload}. Its pods keep the values "
+        "until somebody replaces them: {command}",
+        policy=policy.key,
+        values=shown(canary),
+        workload=policy.workload,
+        command=_command(policy, workload),
+    )
+
+
 def _left_alone(policy: Policy, workload: Workload) -> Sentence:
     """Say which pods keep the values of a canary that is over, why, and what is to be done."""
+    why = _MAY_NOT_EVICT if policy.mode is Mode.APPLY else f"mode {policy.mode.value} evicts nobody"
+    phrase = "Its pods keep the values until somebody replaces them, since {why}: {command}"
+    return say(phrase, why=why, command=_command(policy, workload))
+
+
+def _command(policy: Policy, workload: Workload) -> Sentence:
+    """Return what replaces the pods of a canary, with their names."""
     names = sorted(workload.canary.uids)
     more = say(" and {more} more", more=len(names) - MOST_PODS) if len(names) > MOST_PODS else ""
-    why = _MAY_NOT_EVICT if policy.mode is Mode.APPLY else f"mode {policy.mode.value} evicts nobody"
-    return say(
-        "Its pods keep the values until somebody replaces them, since {why}: kubectl -n {namespace} delete pod "
-        "{pods}{more}",
-        why=why,
-        namespace=policy.key.namespace,
-        pods=" ".join(names[:MOST_PODS]),
-        more=more,
-    )
+    pods = " ".join(names[:MOST_PODS])
+    return say("kubectl -n {namespace} delete pod {pods}{more}", namespace=policy.key.namespace, pods=pods, more=more)
 
 
 def _ended(policy: Policy, canary: Canary, workload: Workload) -> Sentence:

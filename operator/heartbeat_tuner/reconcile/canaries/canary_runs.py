@@ -14,8 +14,9 @@ import structlog
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import failed_statuses
 from heartbeat_tuner.api.canary_notes import canary_status
+from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.decision.gates import canary_words
-from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -63,6 +64,7 @@ class CanaryRuns:
         self._troubles = troubles
         self._known: dict[ObjectKey, Canary] = {}
         self._forbidden: dict[ObjectKey, datetime] = {}
+        self._seen: dict[ObjectKey, Decided] = {}
 
     async def begin(self, body: Mapping[str, Any], canary: Canary) -> Mapping[str, Any]:
         """Note a canary that begins; return the policy as stored. The first pod is evicted in the next cycle.
@@ -98,15 +100,47 @@ class CanaryRuns:
         except (WriteConflictError, ApiServerError) as error:
             self._troubles.add("canary not noted, the next cycle tries again", key, error)
             return _waiting(outcome)
-        if step.canary is None:
-            self._known.pop(key, None)
-        else:
-            self._known[key] = step.canary
         outcome = _with(outcome, step.canary, failed)
+        if step.canary is None:
+            self._forget(key)
+        else:
+            self._known[key], self._seen[key] = step.canary, outcome
         if step.evicted is None:
             return outcome
         failure = await self._evict(bodies[key], policy, step.evicted, outcome.inputs.now)
         return outcome if failure is None else dataclasses.replace(outcome, failure=failure)
+
+    async def tell_deleted(self, bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> None:
+        """Tell people which pods keep the values of canaries whose policies are gone.
+
+        Args:
+            bodies: all policies that there are.
+
+        Raises:
+            NotLeaderError: the leadership is over.
+        """
+        for key, outcome in list(self._seen.items()):
+            policy, workload = outcome.inputs.policy, outcome.inputs.workload
+            if key in bodies and bodies[key]["metadata"]["uid"] == policy.uid:
+                continue
+            self._forget(key)
+            if policy.canary is None or not workload.canary.uids:
+                continue
+            message = canary_words.without_policy(policy, policy.canary, workload)
+            _log.warning("policy of a canary deleted", policy=str(key), pods=sorted(workload.canary.uids))
+            gone = {"metadata": {"name": key.name, "namespace": key.namespace, "uid": policy.uid}}
+            try:
+                reason = Reason.CANARY_ENDED.value
+                await self._policies.announce(gone, reason=reason, message=fitting(message), warning=True)
+            except NotLeaderError:
+                raise
+            except TunerError as error:
+                self._troubles.add("Event not recorded", key, error)
+
+    def _forget(self, key: ObjectKey) -> None:
+        """Forget what is known of a canary that is over, or gone with its policy."""
+        for known in (self._known, self._seen, self._forbidden):
+            known.pop(key, None)
 
     async def _noted(
         self, body: Mapping[str, Any], step: CanaryStep, failed: tuple[FailedValues, ...]

@@ -1,5 +1,6 @@
 """Whole cycles on fakes: new values go to a part of the pods first, and what becomes of them then."""
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +11,7 @@ import pytest
 from heartbeat_tuner.domain.errors import ApiServerError, MetricsUnavailableError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.ports.fleet_stops import FleetStop, StopNote
-from tests.support import counters, stages, tried, worlds
+from tests.support import counters, manifests, stages, tried, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS
 from tests.support.tried import BEFORE, PODS, Fall, TriedStage
 
@@ -408,6 +409,44 @@ async def test_values_that_passed_are_written_without_the_right_to_evict() -> No
     stage.may_evict = False
     stage.restart()
     await until(stage, lambda: bool(stage.workloads.writes), cycles=3)
+
+
+@pytest.mark.parametrize("is_made_again", [False, True], ids=["deleted", "made again"])
+async def test_a_deleted_policy_leaves_pods_with_the_values_and_an_event_that_names_them(
+    *, is_made_again: bool
+) -> None:
+    """Nobody evicts without a policy. It is told once, whether or not another policy has the name by then."""
+    stage = await landed()
+    pods = " ".join(sorted(stage.workloads.tried))
+    stage.policies.delete_from_watch(ORDERS)
+    if is_made_again:
+        made = manifests.policy(spec={"mode": "Recommend"}, uid="uid-of-another")
+        stage.policies.stored[ORDERS] = made
+        stage.store.show(copy.deepcopy(made))
+    stage.policies.events.clear()
+    for _ in range(3):
+        await stage.cycle()
+    told = [event for event in stage.policies.events if event.reason == "CanaryEnded"]
+    assert [(event.policy, event.warning) for event in told] == [("orders", True)]
+    assert "policy shop/orders was deleted in the middle of a canary of sessionTimeout 30s → 17s" in told[0].message
+    assert told[0].message.endswith(f"kubectl -n shop delete pod {pods}")
+    assert (len(evicted(stage)), stage.workloads.writes) == (2, [])
+
+
+async def test_a_policy_that_is_deleted_after_its_canary_says_nothing_of_it() -> None:
+    """No pod has the values any more; and an Event that cannot be recorded stops no cycle."""
+    stage = await landed()
+    stage.workloads.tried.clear()
+    await stage.cycle()
+    stage.policies.delete_from_watch(ORDERS)
+    stage.policies.events.clear()
+    await stage.cycle()
+    assert stage.policies.events == []
+    other = await landed()
+    other.policies.delete_from_watch(ORDERS)
+    other.policies.event_error = ApiServerError("no answer")
+    await other.cycle()
+    assert other.policies.event_attempts > 0
 
 
 async def test_too_few_pods_by_now_end_it_and_have_no_canary() -> None:
