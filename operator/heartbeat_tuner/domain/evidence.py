@@ -15,6 +15,7 @@ from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, S
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import CanaryPods, Rollout, Strategy
+from heartbeat_tuner.domain.verifications import FailedValues
 
 T = TypeVar("T")
 
@@ -185,6 +186,7 @@ class Holdings:
         revision: a number that rises by one with each of its rollouts; None until its controller has seen the newest
             spec.
         containers: of its template, in order.
+        failed: values that failed in canaries, by container, as the object itself carries them.
     """
 
     kept: Mapping[str, Mapping[str, str]]
@@ -196,6 +198,7 @@ class Holdings:
     uid: str
     revision: int | None
     containers: tuple[str, ...] = ()
+    failed: Mapping[str, tuple[FailedValues, ...]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.canaries import canary_steps
 from heartbeat_tuner.reconcile.canaries.canary_runs import CanaryRuns
+from heartbeat_tuner.reconcile.canaries.failure_notes import FailureNotes
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
@@ -115,6 +116,7 @@ class Cycle:
         self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
         self._canaries = CanaryRuns(workloads, policies, store, self._troubles, may_evict=limits.may_evict)
+        self._failures = FailureNotes(workloads, policies, self._troubles)
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
         )
@@ -145,6 +147,7 @@ class Cycle:
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
         await self._canaries.tell_deleted(bodies)
         outcomes |= await self._canaries_advanced(bodies, outcomes)
+        await self._failures.write(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
