@@ -112,6 +112,7 @@ class Canary:
         others_s: likewise at the others.
         again: when another may begin; None where nothing but its end is waited for.
         promise: what the model said of the values.
+        left_alone: whether it is over, and nobody evicts its pods: they keep the values until somebody replaces them.
     """
 
     since: datetime
@@ -136,6 +137,7 @@ class Canary:
     others_s: tuple[float, ...] = ()
     again: datetime | None = None
     promise: PromisedRate | None = None
+    left_alone: bool = False
 
     @property
     def is_trying(self) -> bool:
@@ -149,7 +151,8 @@ class Canary:
 
     def moves_pods(self, now: datetime, patience: timedelta) -> bool:
         """Whether pods are replaced for it, and the last one was not longer ago than `patience`."""
-        is_moving = self.is_taking_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
+        is_going_back = self.is_taking_back and not self.left_alone
+        is_moving = is_going_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
         return is_moving and now - (self.replaced_at or self.since) < patience
 
 

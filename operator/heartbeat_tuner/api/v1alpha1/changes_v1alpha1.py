@@ -69,6 +69,13 @@ class FailedStatus(Model):
     ] = None
 
 
+class FailedNote(Model):
+    """What failed in a container of a workload, as its annotation has it."""
+
+    workload_uid: Annotated[Uid, Field(description="Of the object that carries it.")]
+    failed: Annotated[list[FailedStatus], Field(max_length=MOST_FAILED)]
+
+
 class Applied(Model):
     """The last change the tuner made to the workload."""
 
