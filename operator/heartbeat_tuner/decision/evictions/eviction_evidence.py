@@ -8,7 +8,7 @@ quantiles of gamma laws. An episode is one eviction at least.
 
 import dataclasses
 import math
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
@@ -126,26 +126,18 @@ def since_the_change(
     if change is not None and change.values == current:
         landed = None if followed is None or followed.at != change.at else followed.landed
         since_s = max(since_s, (landed or change.at).timestamp())
-    return _counted(history, since_s, now.timestamp())
+    return counted(history, datetime.fromtimestamp(since_s, UTC), now)
 
 
-def before_the_change(
-    history: EvictionHistory | None, policy: Policy, current: LivenessSettings | None
-) -> EvictionEvidence | None:
-    """Return what was counted with the values before our last change; None where that is less than a day, or unknown.
+def counted(history: EvictionHistory, since: datetime, until: datetime) -> EvictionEvidence | None:
+    """Return what was counted between two moments; None where something could be learnt for less than a day.
 
     Args:
         history: of the group.
-        policy: with our last change.
-        current: what is set; None while the pods differ.
+        since: from.
+        until: to.
     """
-    change = policy.application
-    if history is None or change is None or not history.values == change.values == current:
-        return None
-    return _counted(history, history.since.timestamp(), change.at.timestamp())
-
-
-def _counted(history: EvictionHistory, since_s: float, until_s: float) -> EvictionEvidence | None:
+    since_s, until_s = since.timestamp(), until.timestamp()
     hidden_s = sum(max(0.0, min(end_s, until_s) - max(begun_s, since_s)) for begun_s, end_s in history.left_out)
     days = (until_s - since_s - hidden_s) / DAY_S
     if days < LEAST_DAYS:

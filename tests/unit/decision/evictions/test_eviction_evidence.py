@@ -15,13 +15,16 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
-from tests.support import worlds
+from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
+from heartbeat_tuner.models.group_model import Fitted, QuantityModel
+from tests.support import fitted, worlds
 from tests.support.tuned import known_kafkajs
 from tests.support.worlds import NOW
 
 DAY_S = 86_400.0
+DAY = timedelta(days=1)
 SET = worlds.settings()
+COUNTED = fitted.quantity(values=1, largest_s=2.5, median_s=2.5)
 PROMISED = Prediction(10.0, 1.0, 0.1, 0.26, 25.0, 5.0)
 
 
@@ -58,9 +61,6 @@ def test_after_a_change_only_what_came_since_it_landed_counts() -> None:
     assert evidence(seen, policy) == EvictionEvidence(1, 4.0)
     landed = FollowedChange(change.at, landed=NOW - timedelta(days=3))
     assert evidence(seen, policy, followed=landed) == EvictionEvidence(1, 3.0)
-    assert eviction_evidence.before_the_change(seen, policy, SET) == EvictionEvidence(3, 6.0)
-    assert eviction_evidence.before_the_change(seen, worlds.policy(), SET) is None
-    assert eviction_evidence.before_the_change(seen, policy, worlds.settings("90s")) is None
 
 
 def test_bounds_are_garwoods() -> None:
@@ -143,11 +143,49 @@ def test_one_eviction_in_a_week_misses_no_objective_for_sure(episodes: int, held
     assert (None if decision.hold is None else decision.hold.reason) is held
 
 
+def remembering(long: LivenessSettings, noted: EvictingSession, **quantities: QuantityModel) -> DecisionInput:
+    """Return a healthy group whose model asks for half of its session, with one that evicted earlier noted."""
+    inputs = known_kafkajs(long)
+    seen = EvictionHistory(NOW - 10 * DAY, long, (), (), ("main", "orders"), (noted,))
+    assert isinstance(inputs.model, Fitted)
+    model = dataclasses.replace(inputs.model.model, quantities={**inputs.model.model.quantities, **quantities})
+    return dataclasses.replace(inputs, history=seen, model=Fitted("orders", model))
+
+
 def test_two_evictions_before_a_change_still_refute_what_a_law_promises_again() -> None:
     """S rose for them from 30 s; a law that does not know of them asks for half of it, or less than it was."""
     long, short = worlds.settings("45s"), worlds.settings("30s")
-    change = Application(long, short, NOW - timedelta(days=2), "workload-1")
-    before = dataclasses.replace(history(5.0, 7.0, since_days=10.0), values=long)
-    decision = decide(dataclasses.replace(known_kafkajs(long, application=change), history=before))
+    decision = decide(remembering(long, EvictingSession(short.session_timeout, 2, 8.0, NOW - 5 * DAY, "")))
     assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
     assert "before the last change" in decision.advice
+
+
+@pytest.mark.parametrize("ago", [2, 400])
+def test_a_session_that_evicted_stays_refused_however_long_ago_that_was(ago: int) -> None:
+    """Else S rises and halves again every month or so, by two rollouts, for a law that never learns."""
+    noted = EvictingSession(timedelta(seconds=30), 3, 8.0, NOW - ago * DAY, "")
+    decision = decide(remembering(worlds.settings("45s"), noted))
+    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+    assert "members were evicted 3 times within 8 days" in decision.advice
+
+
+def test_a_session_that_evicted_is_tried_again_when_the_policy_asks_for_something_else() -> None:
+    """Then a person wants it, or has changed what made members stand still."""
+    noted = EvictingSession(timedelta(seconds=30), 3, 8.0, NOW - 5 * DAY, "another")
+    assert decide(remembering(worlds.settings("45s"), noted)).target is not None
+
+
+def test_a_longer_session_than_the_one_that_evicted_may_be_tried() -> None:
+    """Half of 45 s is more than 20 s."""
+    noted = EvictingSession(timedelta(seconds=20), 3, 8.0, NOW - 5 * DAY, "")
+    assert decide(remembering(worlds.settings("45s"), noted)).target is not None
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "episodes", "verdict"), [(5, 1, Verdict.CHANGE), (5, 9, Verdict.HEALTHY), (50, 3, Verdict.HEALTHY)]
+)
+def test_a_law_that_counts_these_evictions_is_asked_again(days_ago: int, episodes: int, verdict: Verdict) -> None:
+    """Those of days that it does not rest on it does not count, and what they refute it may not promise."""
+    noted = EvictingSession(timedelta(seconds=30), episodes, 28.0, NOW - days_ago * DAY, "")
+    inputs = remembering(worlds.settings("45s"), noted, eviction=COUNTED)
+    assert decide(inputs).verdict is verdict
