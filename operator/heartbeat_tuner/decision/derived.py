@@ -190,7 +190,8 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     hidden = _unexplained(inputs, facts)
     if hidden is not None:
         return Unfitted(hidden)
-    absences, gaps = model.quantities[ABSENCE], model.quantities.get(POLL_GAP)
+    absences, gaps = group_facts.watched_days(model.quantities[ABSENCE]), model.quantities.get(POLL_GAP)
+    gaps = None if gaps is None else group_facts.watched_days(gaps)
     evictions, evictions_days = (0, 0.0) if record is None else _counted(inputs, record)
     return Question(
         history=ModelHistory(model, facts),
