@@ -97,6 +97,7 @@ def _evicting_status(noted: EvictingSession) -> EvictingSessionStatus:
         session_timeout=durations.show(noted.session),
         episodes=noted.episodes,
         days=noted.days,
+        on_days=noted.on_days,
         until=timestamp(noted.until),
         spec=noted.spec,
     )
@@ -104,7 +105,7 @@ def _evicting_status(noted: EvictingSession) -> EvictingSessionStatus:
 
 def _evicting_of(noted: EvictingSessionStatus) -> EvictingSession:
     session, until = durations.parse(noted.session_timeout), datetime.fromisoformat(noted.until)
-    return EvictingSession(session, noted.episodes, noted.days, until, noted.spec)
+    return EvictingSession(session, noted.episodes, noted.days, noted.on_days, until, noted.spec)
 
 
 def _effect_status(effect: Effect) -> EffectStatus:

@@ -251,9 +251,11 @@ def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
     evidence = evidence_of(inputs)
     if evidence is None or not evidence.episodes:
         return 0, 1.0
-    if evidence.episodes < assessment.ENOUGH_EVICTIONS and evidence.days < guard.SURE_DAYS:
+    is_chance = evidence.episodes < assessment.ENOUGH_EVICTIONS or evidence.on_days == 1
+    if is_chance and evidence.days < guard.SURE_DAYS:
         return 0, 1.0
-    return evidence.episodes, max(1.0, math.floor(evidence.days))
+    episodes = min(evidence.episodes, assessment.ENOUGH_EVICTIONS - 1) if is_chance else evidence.episodes
+    return episodes, max(1.0, math.floor(evidence.days))
 
 
 def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:

@@ -165,6 +165,7 @@ class EvictingSession:
         session: the timeout.
         episodes: of evictions that were counted.
         days: in which they could be.
+        on_days: how many days of 24 hours, each from an episode on, have all of them.
         until: when the last of them began, to the second.
         spec: the fingerprint of what the policy asked for then: another may try again.
     """
@@ -172,6 +173,7 @@ class EvictingSession:
     session: timedelta
     episodes: int
     days: float
+    on_days: int
     until: datetime
     spec: str
 

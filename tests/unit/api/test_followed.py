@@ -36,12 +36,13 @@ evicting_sessions = st.builds(
     session=st.integers(1, 3_600).map(lambda session_s: timedelta(seconds=session_s)),
     episodes=st.integers(1, MOST_EPISODES),
     days=st.integers(4, 400).map(lambda quarters: quarters / 4),
+    on_days=st.integers(1, 40),
     until=moments,
     spec=words,
 )
 
 NOTED = EvictionHistory(
-    worlds.NOW, worlds.STORM, evicting=(EvictingSession(timedelta(seconds=45), 3, 8.0, worlds.NOW, "asked"),)
+    worlds.NOW, worlds.STORM, evicting=(EvictingSession(timedelta(seconds=45), 3, 8.0, 3, worlds.NOW, "asked"),)
 )
 
 

@@ -131,7 +131,7 @@ def test_a_session_that_evicted_is_noted_for_longer_than_its_episodes() -> None:
     """A law that never learns of evictions would ask for it again when these are over."""
     watched = evicted_before()
     watched.look()
-    noted = EvictingSession(BEFORE.session_timeout, 3, 7.0, WRITTEN - 2 * DAY, "asked")
+    noted = EvictingSession(BEFORE.session_timeout, 3, 7.0, 3, WRITTEN - 2 * DAY, "asked")
     assert watched.history.evicting == (noted,)
     watched.look(after=60 * DAY)
     assert watched.history.episodes_s == ()

@@ -214,6 +214,7 @@ class EvictingSessionStatus(Model):
     session_timeout: PositiveDuration
     episodes: Annotated[int, Field(ge=1, description="Of evictions.")]
     days: Annotated[float, Field(ge=1.0, le=MAX_DAYS, description="In which they were counted.")]
+    on_days: Annotated[int, Field(ge=1, description="Days of 24 hours that have all of them.")]
     until: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
 

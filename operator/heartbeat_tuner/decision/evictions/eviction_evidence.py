@@ -8,6 +8,7 @@ quantiles of gamma laws. An episode is one eviction at least.
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -36,10 +37,12 @@ class EvictionEvidence:
     Attributes:
         episodes: that were counted.
         days: in which they could be.
+        on_days: how many days of 24 hours, each from an episode on, have all of them.
     """
 
     episodes: int
     days: float
+    on_days: int
 
     @property
     def per_month(self) -> float:
@@ -59,8 +62,8 @@ class EvictionEvidence:
         return count_bounds.gamma_quantile(self.episodes + 1.0, _SURE) / self.days * MONTH_DAYS
 
     def is_dangerous(self, per_month: float) -> bool:
-        """Whether live members are removed more often than an objective allows, and not by a single bad moment."""
-        return self.episodes >= ENOUGH_EVICTIONS and self.per_month > per_month
+        """Whether live members are removed more often than an objective allows, and not on a single bad day."""
+        return self.episodes >= ENOUGH_EVICTIONS and self.on_days > 1 and self.per_month > per_month
 
     def refutes(self, promised_per_month: float) -> bool:
         """Whether at most so many a month cannot have been promised."""
@@ -143,4 +146,14 @@ def counted(history: EvictionHistory, since: datetime, until: datetime) -> Evict
     if days < LEAST_DAYS:
         return None
     days = math.floor(days * _PARTS_OF_DAY) / _PARTS_OF_DAY
-    return EvictionEvidence(sum(since_s <= begun_s <= until_s for begun_s in history.episodes_s), days)
+    begun_s = [at_s for at_s in history.episodes_s if since_s <= at_s <= until_s]
+    return EvictionEvidence(len(begun_s), days, _on_days(begun_s))
+
+
+def _on_days(begun_s: Sequence[float]) -> int:
+    """Return how many days of 24 hours, each from an episode on, have all of them."""
+    on_days, ends_s = 0, -math.inf
+    for at_s in begun_s:
+        if at_s >= ends_s:
+            on_days, ends_s = on_days + 1, at_s + DAY_S
+    return on_days

@@ -46,10 +46,12 @@ def after_other_values(
         return tuple(known)
     until = datetime.fromtimestamp(history.episodes_s[-1] // 1.0, UTC) if counted.episodes else None
     if before is not None:
-        counted = EvictionEvidence(before.episodes + counted.episodes, before.days + counted.days)
+        counted = EvictionEvidence(
+            before.episodes + counted.episodes, before.days + counted.days, before.on_days + counted.on_days
+        )
         known.remove(before)
         until = until or before.until
-    known.append(EvictingSession(session, counted.episodes, counted.days, until or now, policy.spec))
+    known.append(EvictingSession(session, counted.episodes, counted.days, counted.on_days, until or now, policy.spec))
     return tuple(sorted(known, key=lambda noted: noted.session, reverse=True)[:MOST_EVICTING])
 
 
@@ -75,7 +77,7 @@ def refusal(
     for noted in () if history is None else history.evicting:
         if noted.spec != policy.spec or session > noted.session:
             continue
-        seen = EvictionEvidence(noted.episodes, noted.days)
+        seen = EvictionEvidence(noted.episodes, noted.days, noted.on_days)
         is_promised = promised is None or not seen.refutes(promised.evictions_upper)
         if is_promised and (_has_learnt(model, noted) or not seen.is_dangerous(_per_month(policy))):
             continue
