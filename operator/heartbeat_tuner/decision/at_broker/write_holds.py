@@ -49,7 +49,7 @@ def finding(
 
 def awaited(write: GroupWrite) -> Finding:
     """Say that the broker may only not show our last write yet."""
-    phrase = "the broker does not show {values} of group {group} yet, which were written at {at:%Y-%m-%dT%H:%M:%SZ}"
+    phrase = "{values} of group {group} was written at {at:%Y-%m-%dT%H:%M:%SZ}, and the broker does not show it yet"
     return Finding(Reason.ROLLING_OUT, say(phrase, values=str(write.values), group=write.group_id, at=write.at))
 
 
