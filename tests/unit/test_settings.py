@@ -120,6 +120,14 @@ def test_heartbeats_have_no_budget_unless_one_is_set(tmp_path: Path) -> None:
     assert loaded(tmp_path, reached("heartbeatBudget: 2.5")).kafka.clusters["main"].heartbeat_budget == 2.5
 
 
+def test_groups_are_not_altered_unless_that_is_set(tmp_path: Path) -> None:
+    """Kafka is only read by default, and a word that is no boolean is none."""
+    assert not loaded(tmp_path, MINIMAL).kafka.clusters["main"].alter_groups
+    assert loaded(tmp_path, reached("alterGroups: true")).kafka.clusters["main"].alter_groups
+    with pytest.raises(InvalidSettingsError, match=rf"{CLUSTER}\.alterGroups: "):
+        loaded(tmp_path, reached("alterGroups: sometimes"))
+
+
 @pytest.mark.parametrize("budget", ["0", "-1", ".inf", ".nan", "10s"])
 def test_a_budget_is_a_number_of_requests(tmp_path: Path, budget: str) -> None:
     """None of them would be noticed as a mistake otherwise: who wants no limit leaves it out."""
