@@ -186,11 +186,10 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     if evidence is None or not derived.is_endangered:
         return None
     counted, answer = evidence.shown(inputs.per_month), derived.answer
-    answers = (Verdict.CHANGE, Verdict.INFEASIBLE)  # to a danger; by any other one the rule has to cure it
-    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.verdict in answers:
-        verdict, reason = answer.verdict, Reason.DANGER if answer.target is not None else answer.reason
-        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
-        return Decision(verdict, Finding(reason, counted), advice=advice, target=answer.target, forecast=forecast)
+    answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
+    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.reason in answers:
+        finding, advice = Finding(answer.reason, counted), _advice(inputs, answer)
+        return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=tuning.forecast(answer))
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
     decision = _cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))

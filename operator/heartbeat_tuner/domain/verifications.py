@@ -160,6 +160,31 @@ class Canary:
         return is_moving and now - (self.replaced_at or self.since) < patience
 
 
+MOST_EVICTING: Final = 4
+"""Sessions that a policy remembers as too short; the shortest are forgotten first."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvictingSession:
+    """A session under which live members were evicted, of values that are not set any more.
+
+    Attributes:
+        session: the timeout.
+        episodes: of evictions that were counted.
+        days: in which they could be.
+        on_days: how many days of 24 hours, each from an episode on, have all of them.
+        until: when the last of them began, to the second.
+        spec: the fingerprint of what the policy asked for then: another may try again.
+    """
+
+    session: timedelta
+    episodes: int
+    days: float
+    on_days: int
+    until: datetime
+    spec: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvictionHistory:
     """When a group's live members were evicted while the same values were set, and under the change after them.
@@ -170,6 +195,7 @@ class EvictionHistory:
         episodes_s: when episodes began, in order, in Unix seconds; none within 15 minutes of another.
         left_out: from and to of stretches in which nothing could be learnt, in Unix seconds: in order and apart.
         group: the Kafka cluster's name, and the group's.
+        evicting: sessions of earlier values that evicted, the longest first; they outlast the episodes.
     """
 
     since: datetime
@@ -177,6 +203,7 @@ class EvictionHistory:
     episodes_s: tuple[float, ...] = ()
     left_out: tuple[tuple[float, float], ...] = ()
     group: tuple[str, str] = ("", "")
+    evicting: tuple[EvictingSession, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
