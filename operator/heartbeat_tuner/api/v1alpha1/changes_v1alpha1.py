@@ -50,6 +50,12 @@ class PromiseStatus(Model):
     trade: Annotated[
         bool, Field(description="Whether more evictions than before were accepted, for a faster detection.")
     ] = False
+    stalled_per_eviction_before: Annotated[
+        Rate | None, Field(description="Partition-seconds that one eviction stalls with the values before.")
+    ] = None
+    stalled_per_eviction_after: Annotated[
+        Rate | None, Field(description="Partition-seconds that one eviction stalls with these values.")
+    ] = None
 
 
 class FailedStatus(Model):
@@ -165,6 +171,23 @@ class EpisodeRateStatus(Model):
     per_day_lower: Annotated[Rate, Field(description="At least so many a day, at 97.5 %.")]
     per_day_upper: Annotated[
         Rate | None, Field(description="At most so many a day, at 97.5 %; none while nothing is known.")
+    ] = None
+    stalled_partition_seconds_each: Annotated[
+        Rate | None,
+        Field(
+            description=(
+                "Partition-seconds that one eviction stalls, as the fitted model said when the change was written; "
+                "none where no model was asked."
+            )
+        ),
+    ] = None
+    stalled_partition_seconds_per_day_lower: Annotated[
+        Rate | None,
+        Field(description="So many a day with perDayLower, one eviction to an episode; none where one of both is."),
+    ] = None
+    stalled_partition_seconds_per_day_upper: Annotated[
+        Rate | None,
+        Field(description="So many a day with perDayUpper, one eviction to an episode; none where one of both is."),
     ] = None
 
 
