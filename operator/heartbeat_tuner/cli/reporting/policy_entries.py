@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from heartbeat_tuner.cli.reporting.fleet_members import ReportedPolicy
+from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verifications import EpisodeRate, FollowedChange

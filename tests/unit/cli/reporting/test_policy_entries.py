@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from heartbeat_tuner.cli import report
-from heartbeat_tuner.cli.reporting import fleet_members, policy_entries
-from heartbeat_tuner.cli.reporting.fleet_members import ReportedPolicy
+from heartbeat_tuner.cli.reporting import policy_entries, reported_policies
+from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from tests.support import reports
 from tests.support.worlds import NOW
 
@@ -17,7 +17,7 @@ APPLIED = reports.policy()["status"]["applied"]
 
 def reported(**status: Any) -> ReportedPolicy:
     """Return the policy of the storm and its cure with other fields of status."""
-    (view,), _ = fleet_members.reported_policies([reports.policy(**status)], NOW)
+    (view,), _ = reported_policies.read([reports.policy(**status)], NOW)
     return view
 
 
