@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-verify bench-quality fit-world doctor docs locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench-install: $(INSTALLED)  ## Measure what `pip install heartbeat-tuner` costs
 
 bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)
 	@$(PYTHON) -m bench.verify $(N)
+
+bench-folklore: $(INSTALLED)  ## Compare the engine's values with settings that projects chose, and with other ways to choose, in 4 minutes
+	@$(PYTHON) -m bench.folklore
 
 bench-quality: $(SPARK)  ## Judge the values on fleets whose truth is known, by the engine alone and as shipped, in half an hour (ARGS="holdout --part shipped --worst 10")
 	@$(PYTHON) -m bench.quality $(ARGS)

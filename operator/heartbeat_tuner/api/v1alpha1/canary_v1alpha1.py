@@ -129,3 +129,7 @@ class CanaryStatus(Model):
     ] = ""
     again: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("When another canary may begin.")] = None
     promise: PromiseStatus | None = None
+    left_alone: Annotated[
+        bool | None,
+        Field(description="It is over, and nobody evicts its pods: they keep the values until somebody replaces them."),
+    ] = None
