@@ -113,8 +113,7 @@ def test_status_is_a_tree_as_kubectl_finds_the_program(shop: Shop, tmp_path: Pat
     assert f"{shop.namespace}/orders  Apply  Healthy: Healthy" in shown
     assert "├── Deployment orders, container app: 0 of 2 pods ready" in shown
     assert "Pending, not ready" in shown
-    assert "last change: set" in shown
-    assert "session timeout 1s → 30s" in shown
+    assert "UTC set: session timeout 1s → 30s" in shown
 
 
 def test_pause_and_resume_are_the_field_of_the_policy(shop: Shop) -> None:

@@ -10,10 +10,7 @@ from heartbeat_tuner.cli.reporting import policy_entries
 from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.liveness import LivenessSettings, changed
 from heartbeat_tuner.domain.policies import WorkloadRef
-from heartbeat_tuner.domain.verifications import CanaryPhase
-from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.report.plotted_data import ChangeEntry
 
 MOST_PODS: Final = 20
@@ -60,8 +57,9 @@ def tree(view: ReportedPolicy, workloads: Mapping[WorkloadRef, SeenWorkload]) ->
     paused = ", suspended" if policy.suspended else ""
     children = [TreeNode(_values(view))]
     children += [_workload(view, ref, seen) for ref, seen in workloads.items()]
-    children += _canary(view)
-    children += [TreeNode(_change(change)) for change in policy_entries.changes(view)[:1]]
+    tried = policy_entries.canary_change(view)
+    last = next((change for change in policy_entries.changes(view) if change != tried), None)
+    children += [TreeNode(_change(change)) for change in (tried, last) if change is not None]
     children += [
         TreeNode(shown(f"{condition.type}={condition.status} {condition.reason}: {condition.message}", _LONGEST))
         for condition in status.conditions
@@ -138,28 +136,9 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
     return any((condition.get("type"), condition.get("status")) == ("Ready", "True") for condition in conditions)
 
 
-def _canary(view: ReportedPolicy) -> list[TreeNode]:
-    canary = view.policy.canary
-    if canary is None or canary.phase is CanaryPhase.OVER:
-        return []
-    pods = f"{canary.pods} pod{'' if canary.pods == 1 else 's'}"
-    text = f"canary: {canary.phase}, {pods} with {_moved(canary.previous, canary.values)}, since {canary.since:{_TIME}}"
-    return [TreeNode(shown(f"{text}: {canary.message}" if canary.message else text, _LONGEST))]
-
-
-def _moved(before: LivenessSettings, after: LivenessSettings) -> str:
-    """Return which values differ, as part of a sentence."""
-    was = before.by_setting
-    return ", ".join(
-        f"{NAMES[setting]} {f'{durations.show(was[setting])} → ' if setting in was else ''}"
-        f"{durations.show(after[setting])}"
-        for setting in changed(before, after)
-    )
-
-
 def _change(change: ChangeEntry) -> str:
     moved = ", ".join(f"{entry.name} {_ms(entry.before_ms)} → {_ms(entry.after_ms)}" for entry in change.moved)
-    text = f"last change: {change.kind} {_moment(change.at_s)}: {moved}"
+    text = f"{_moment(change.at_s)} {change.kind}: {moved}"
     text += f"; {change.outcome}" if change.outcome else ""
     return shown(f"{text}: {change.message}" if change.message else text, _LONGEST)
 

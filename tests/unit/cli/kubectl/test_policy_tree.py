@@ -87,8 +87,10 @@ def test_pods_of_a_canary_are_known_by_their_values() -> None:
     lines = drawn(view(canary=canary), SeenWorkload(deployment(), [pod("orders-1", env=ENTRIES), pod("orders-2")]))
     assert "│   ├── orders-1  Running, ready, canary" in lines
     assert "│   └── orders-2  Running, ready" in lines
-    assert "├── canary: Running, 1 pod with session timeout 30s → 20s, since 2026-03-02 11:50 UTC" in lines
-    assert not any("canary:" in line for line in drawn(view(canary={**canary, "phase": "Over"})))
+    words = "canary in 1 pod: session timeout 30s → 20s; Running: its pods are not all ready yet"
+    assert f"├── 2026-03-02 11:50 UTC {words}" in lines
+    assert "set: session timeout 1s → 30s" in lines[-1]
+    assert not any("canary in" in line for line in drawn(view(canary={**canary, "phase": "Over"})))
 
 
 @pytest.mark.parametrize(
