@@ -77,6 +77,9 @@ class Reason(enum.StrEnum):
     CANARY_RUNNING = "CanaryRunning"  # some pods have the values first, and are watched; the template has them later
     CANARY_ENDED = "CanaryEnded"  # a canary found nothing out; its pods go back, and another one begins later
     FLEET_STOPPED = "FleetStopped"  # too many groups were evicted after changes; none begins until a person resumes
+    GROUPS_NOT_ALTERED = "GroupsNotAltered"  # the operator's configuration lets no group of the cluster be written
+    GROUP_CONFIG_FOREIGN = "GroupConfigForeign"  # somebody else set the group's values at the broker since our write
+    GROUP_CONFIG_REFUSED = "GroupConfigRefused"  # Kafka did not take the group's new values; nothing was written
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused
 
