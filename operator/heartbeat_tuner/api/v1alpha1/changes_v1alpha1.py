@@ -83,7 +83,7 @@ class Applied(Model):
     ] = None
     previous_entries: Annotated[
         dict[str, Annotated[str, Field(max_length=64)]] | None,
-        Field(max_length=MAX_ENTRIES, description="Likewise before it: what a revert writes."),
+        Field(max_length=MAX_ENTRIES, description="Entries before the change, which a revert writes back."),
     ] = None
     promise: PromiseStatus | None = None
     reverts: Annotated[

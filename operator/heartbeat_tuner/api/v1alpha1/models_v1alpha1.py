@@ -183,7 +183,7 @@ class ModelSpec(Model):
     ]
     cluster: Annotated[
         PerhapsClusterName,
-        Field(description="The Kafka cluster, as the fit was told; where it was not, every cluster."),
+        Field(description="Kafka cluster, from `fit --cluster`. Empty: the model holds for every cluster."),
     ] = ""
     client: Annotated[Word, Field(description="The client library whose metrics were measured.")]
     histogram_schema: Annotated[

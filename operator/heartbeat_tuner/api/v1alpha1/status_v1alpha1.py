@@ -156,7 +156,10 @@ class ModelUsed(Model):
     days: Annotated[int | None, Field(description="How many days with data it rests on.")] = None
     until: Annotated[str | None, Field(max_length=10, description="The last of these days (UTC).")] = None
     message: Annotated[
-        str, Field(max_length=MAX_MESSAGE, description="What it expects of the values set, or why there is none.")
+        str,
+        Field(
+            max_length=MAX_MESSAGE, description="What the model expects of the current values, or why no model is used."
+        ),
     ]
 
 

@@ -64,7 +64,7 @@ def _cadence_exceeds_session(inputs: DecisionInput, record: Record, current: Liv
     return Finding(
         Reason.CADENCE_EXCEEDS_SESSION,
         say(
-            "{beat}, but the session ends after {session}, so {who} and the group rebalances for ever: "
+            "{beat}, but the session ends after {session}, so {who} and the group rebalances endlessly: "
             "{evictions}{never}",
             beat=inputs.client.explain_period(current, Circumstances(inputs.cluster.brokers)),
             session=current.session_timeout,
