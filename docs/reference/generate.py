@@ -110,9 +110,9 @@ def reason_page() -> str:
     lines = [GENERATED, "# Reasons", ""]
     for line in inspect.getsource(reasons.Reason).splitlines():
         if heading := _CONDITIONS.match(line):
-            lines += ["", f"## {heading[1]}", "", "| reason | when |", "|---|---|"]
+            lines += ["", f"## {heading[1]}", "", "| reason | when | what to do |", "|---|---|---|"]
         elif member := _MEMBER.match(line):
-            lines.append(f"| `{member[1]}` | {member[2]} |")
+            lines.append(f"| `{member[1]}` | {member[2]} | {reasons.WHAT_TO_DO[reasons.Reason(member[1])]} |")
     return "\n".join(lines) + "\n"
 
 

@@ -15,7 +15,7 @@ from heartbeat_tuner.api import parsing
 from heartbeat_tuner.cli import fit, report
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import Mode
-from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.reasons import WHAT_TO_DO, Reason
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
@@ -94,6 +94,14 @@ def test_the_documented_deployment_runs_the_documented_configuration() -> None:
     (mount,) = container["volumeMounts"]
     assert container["args"] == ["run", "--config", f"{mount['mountPath']}/config.yaml"]
     assert container["ports"][0]["containerPort"] == sections.HttpSettings().port
+
+
+def test_every_reason_says_what_to_do() -> None:
+    """A user who reads a reason finds it on the page, with the next step."""
+    assert set(WHAT_TO_DO) == set(Reason)
+    page = (_REFERENCE / "reasons.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", page, re.MULTILINE))
+    assert rows == {reason.value: advice for reason, advice in WHAT_TO_DO.items()}
 
 
 def test_reasons_named_on_pages_exist() -> None:
