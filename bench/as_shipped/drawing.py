@@ -24,44 +24,25 @@ from typing import Final
 import numpy as np
 
 from bench.as_shipped import raw_beats
-from bench.as_shipped.hours import BLOCKS_AN_HOUR, HOUR_S, Hour, Marks, Stretch, Whole
+from bench.as_shipped.hourly_laws import SHOW_POLLS, HourlyLaws
+from bench.as_shipped.hours import BLOCKS_AN_HOUR, HOUR_S, Hour, Marks, Stretch, Whole, binned, cells, joined
 from bench.as_shipped.lives import Life
 from bench.as_shipped.raw_beats import SCRAPE_S
-from bench.fleets import HOURS, Group, Kind, stretched
+from bench.fleets import HOURS, Kind
 from bench.observed import DAY_S, period_s
-from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.metrics import measured
 from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
-from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.models.failure_profile import FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, MIDDLES_S, bucket_of
+from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import TIMES_S
 
-_SHOW_POLLS: Final = frozenset({"java", "java-kip848"})
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
 _COUNT_EVICTIONS: Final = frozenset({"kafkajs"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
-
-
-class _Tables:
-    """What is the same on all days of one `Group`: laws by hour of the day."""
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        profile, loads = group.usual, [group.load(hour) for hour in range(HOURS)]
-        self.pauses = np.array([stretched(profile.pauses.law, load).sf(EDGES_S) for load in loads])
-        longest = [stretched(profile.handlers, load) for load in loads]
-        laws = [law.largest_of(max(1.0, BLOCK_S / law.mean_s)) for law in longest]
-        self.handlers = np.array([law.sf(EDGES_S) for law in laws])
-        self.usual_gap_s = float(np.median([float(law.quantile(0.5)) for law in laws]))
-        self.library = clients.client(group.truth.client)
-        self.shows_stops = self.library.name in _SHOW_POLLS and (
-            group.kind is Kind.GC or self.usual_gap_s < HANDLERS_FROM_S
-        )
 
 
 class Watch:
@@ -74,14 +55,14 @@ class Watch:
 
     def __init__(self, life: Life, rng: np.random.Generator) -> None:
         self._life, self._rng = life, rng
-        self._tables: dict[str, _Tables] = {}
+        self._tables: dict[str, HourlyLaws] = {}
 
     def draw(self, day: int, settings: LivenessSettings, first: int = 0) -> Stretch:
         """Return what happens from an hour to the end of a day, and what shows of it."""
         group = self._life.on(day)
         key = f"{id(group)}"
         if key not in self._tables:
-            self._tables[key] = _Tables(group)
+            self._tables[key] = HourlyLaws(group)
         return _Drawing(self._life, self._tables[key], settings, self._rng, day, first).stretch()
 
 
@@ -91,7 +72,7 @@ class _Drawing:
     def __init__(
         self,
         life: Life,
-        tables: _Tables,
+        tables: HourlyLaws,
         settings: LivenessSettings,
         rng: np.random.Generator,
         day: int,
@@ -124,11 +105,11 @@ class _Drawing:
         if tables.library.name in _COUNT_EVICTIONS:
             hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
-            self._marks[measured.EVICTION] = self._marked(*_binned(hours, outlasted_s), members=profile.members)
+            self._marks[measured.EVICTION] = self._marked(*binned(hours, outlasted_s), members=profile.members)
         gaps, left = None, np.zeros(self._count, dtype=np.int64)
-        if tables.library.name in _SHOW_POLLS:
+        if tables.library.name in SHOW_POLLS:
             gaps = self._longest(1.0 - (1.0 - handlers) * (1.0 - pauses))
-            self._marks[measured.POLL_GAP] = self._marked(*_places(gaps), members=profile.members)
+            self._marks[measured.POLL_GAP] = self._marked(*cells(gaps), members=profile.members)
             if self._limit_s is not None:
                 left = gaps[:, np.searchsorted(MIDDLES_S, self._limit_s) :].sum(axis=1)
         started, deploys, crashes = self._starts()
@@ -162,23 +143,23 @@ class _Drawing:
         node_hours, node_values = self._events(profile.node_pauses)
         node_beats = self._silences(node_hours, node_values, each=profile.node_members)
         if shows:
-            shown.append(_binned(node_hours, node_values))
+            shown.append(binned(node_hours, node_values))
         else:
-            shown += [_binned(*beats), _binned(*node_beats)]
+            shown += [binned(*beats), binned(*node_beats)]
         outage_hours, outages = self._events(profile.outages)
         beats = self._silences(outage_hours, outages, each=profile.members)
         if self._tables.library.name in _HIDE_OUTAGES:
-            shown += [_binned(np.tile(beats[0], profile.members), np.tile(beats[1], profile.members))]
+            shown += [binned(np.tile(beats[0], profile.members), np.tile(beats[1], profile.members))]
         else:
             median_s, sigma = _ROUND_TRIP_S
             usual = np.exp(self._rng.normal(np.log(median_s), sigma, self._count * BLOCKS_AN_HOUR))
             survived = outages + self._period_s <= self._session_s
             parts = [
-                _binned(np.repeat(np.arange(self._count), BLOCKS_AN_HOUR), usual),
-                _binned(outage_hours[survived], outages[survived]),
+                binned(np.repeat(np.arange(self._count), BLOCKS_AN_HOUR), usual),
+                binned(outage_hours[survived], outages[survived]),
             ]
-            self._marks[measured.OUTAGE] = self._marked(*_joined(parts), members=1)
-        self._marks[measured.ABSENCE] = self._marked(*_joined(shown), members=profile.members)
+            self._marks[measured.OUTAGE] = self._marked(*joined(parts), members=1)
+        self._marks[measured.ABSENCE] = self._marked(*joined(shown), members=profile.members)
 
     def _silences(self, hours: Whole, values: Array, *, each: int) -> tuple[Whole, Array]:
         """Evict who is silent for longer than a session; return hours, and what missing beats show of the others."""
@@ -233,7 +214,7 @@ class _Drawing:
         hidden = self._rng.uniform(0.0, SCRAPE_S, (times_s.size, open_ends)).sum(axis=1)
         surely = np.maximum(times_s - hidden, 0.0)
         middles = (surely + times_s - hidden + open_ends * SCRAPE_S) / 2
-        self._marks[name] = self._marked(*_binned(hours, middles), members=self._profile.members)
+        self._marks[name] = self._marked(*binned(hours, middles), members=self._profile.members)
 
     def _rebalances(self, planned: int, unplanned: int) -> None:
         """Note what restarts, crashes and evictions made the group go through: somebody left, and somebody came."""
@@ -243,12 +224,12 @@ class _Drawing:
             drawn = self._latencies(min(many, _MOST_LATENCIES))
             hours = self._rng.integers(self._count, size=many)
             took = np.resize(drawn, many) if many else drawn
-            self._marks[name] = self._marked(*_binned(hours, took), members=1)
+            self._marks[name] = self._marked(*binned(hours, took), members=1)
             latencies.append(drawn)
-        if self._tables.library.name in _SHOW_POLLS:
+        if self._tables.library.name in SHOW_POLLS:
             every = np.concatenate(latencies)
             hours = self._rng.integers(self._count, size=every.size)
-            self._marks[measured.REBALANCE_LATENCY] = self._marked(*_binned(hours, every), members=1)
+            self._marks[measured.REBALANCE_LATENCY] = self._marked(*binned(hours, every), members=1)
 
     def _latencies(self, size: int) -> Array:
         """Return how long members waited in rebalances: for the last to hear of it and to poll, and to settle."""
@@ -301,20 +282,3 @@ class _Drawing:
             some = counts > 0
             hours, buckets, counts = hours[some], buckets[some], counts[some]
         return Marks(hours + self._first, buckets, counts, members)
-
-
-def _places(counts: Whole) -> tuple[Whole, Whole, Whole]:
-    hours, buckets = np.nonzero(counts)
-    return hours, buckets, counts[hours, buckets]
-
-
-def _binned(hours: Whole, times_s: Array) -> tuple[Whole, Whole, Whole]:
-    """Return hour, bucket and count of values."""
-    buckets = bucket_of(np.round(times_s, 3)).astype(np.int64)
-    cells, counts = np.unique(hours.astype(np.int64) * BUCKETS + buckets, return_counts=True)
-    return cells // BUCKETS, cells % BUCKETS, counts
-
-
-def _joined(parts: Sequence[tuple[Whole, Whole, Whole]]) -> tuple[Whole, Whole, Whole]:
-    hours, buckets, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return hours, buckets, counts

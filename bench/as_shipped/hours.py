@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.histogram import BUCKETS, bucket_of
 
 Whole = npt.NDArray[np.int64]
 
@@ -85,3 +87,22 @@ class Stretch:
         """Return what of it was before an hour: from then on other values are in force."""
         marks = {name: some.before(hour) for name, some in self.marks.items()}
         return Stretch(self.first, hour, self.hours[: hour - self.first], marks)
+
+
+def cells(counts: Whole) -> tuple[Whole, Whole, Whole]:
+    """Return hour, bucket and count of each cell of a table that has any."""
+    hours, buckets = np.nonzero(counts)
+    return hours, buckets, counts[hours, buckets]
+
+
+def binned(hours: Whole, times_s: Array) -> tuple[Whole, Whole, Whole]:
+    """Return hour, bucket and count of values."""
+    buckets = bucket_of(np.round(times_s, 3)).astype(np.int64)
+    keys, counts = np.unique(hours.astype(np.int64) * BUCKETS + buckets, return_counts=True)
+    return keys // BUCKETS, keys % BUCKETS, counts
+
+
+def joined(parts: Sequence[tuple[Whole, Whole, Whole]]) -> tuple[Whole, Whole, Whole]:
+    """Return the hours, buckets and counts of several."""
+    hours, buckets, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return hours, buckets, counts

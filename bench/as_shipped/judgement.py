@@ -11,6 +11,7 @@ from bench import policies
 from bench.as_shipped.held_group import HeldGroup
 from bench.observed import settings_of
 from bench.quality_figures import Outcome
+from bench.rare_events import rare_per_day
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -163,17 +164,7 @@ def played(asked: tuple[Profile, LivenessSettings, bool]) -> tuple[float, float]
         asked: what happens to the group, its settings, and whether all its members are restarted with each deploy.
     """
     truth, settings, deployed = asked
-    rare = (
-        truth.members
-        * (
-            truth.restarts.per_day
-            + truth.crashes.per_day
-            + truth.pauses.per_day * float(truth.pauses.law.sf(6.0))
-            + truth.hangs.per_day
-        )
-        + truth.outages.per_day
-        + truth.node_pauses.per_day
-    )
+    rare = rare_per_day(truth)
     every = rare + truth.members * truth.pauses.per_day
     days = min(_EVENTS / rare, _MOST_EVENTS / every, _MOST_DAYS)
     play = simulate(truth, settings, days=days, seed=1, rollouts=deployed)

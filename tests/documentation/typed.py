@@ -174,14 +174,18 @@ def _schema_has(schema: Mapping[str, Any], path: str) -> None:
 
 
 def _known(words: Sequence[str], verbs: set[str], flags: set[str]) -> None:
-    if not words or words[0] not in verbs:
-        raise UnknownCommandError(
-            f"{' '.join(words[:1])} is no verb that pages use: choose of {', '.join(sorted(verbs))}"
-        )
+    verb = _after_namespace(words)[:1]
+    if not verb or verb[0] not in verbs:
+        raise UnknownCommandError(f"{' '.join(verb)} is no verb that pages use: choose of {', '.join(sorted(verbs))}")
     for word in words:
         flag = word.partition("=")[0]
         if flag.startswith("-") and len(flag) > 1 and flag not in flags:
             raise UnknownCommandError(f"{flag} is no flag that pages use: correct it, or add it to the list")
+
+
+def _after_namespace(words: Sequence[str]) -> Sequence[str]:
+    """Return the words without a namespace before the verb, which kubectl takes there, too."""
+    return words[2:] if words[:1] and words[0] in {"-n", "--namespace"} else words
 
 
 def _values(words: Sequence[str], *flags: str) -> list[str]:

@@ -61,7 +61,7 @@ _PODS_BETWEEN: Final = 50
 """Numbers between the first pods of two workloads."""
 
 _THIS: Final = "this"
-"""In `status.reverted`: the values failed under the spec of the case."""
+"""In `status.reverted` and `status.history.evicting`: the values failed under the spec of the case."""
 
 
 class CaseError(Exception):
@@ -139,7 +139,13 @@ def _policy(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Policy:
     policy = parsing.policy_of({"metadata": _METADATA, "spec": {**_SPEC, **spec}, "status": status})
     # Nobody writes a fingerprint by hand.
     failed = [dataclasses.replace(one, spec=policy.spec) if one.spec == _THIS else one for one in policy.failed]
-    return dataclasses.replace(policy, failed=tuple(failed))
+    history = policy.history
+    if history is not None:
+        evicting = tuple(
+            dataclasses.replace(noted, spec=policy.spec) if noted.spec == _THIS else noted for noted in history.evicting
+        )
+        history = dataclasses.replace(history, evicting=evicting)
+    return dataclasses.replace(policy, failed=tuple(failed), history=history)
 
 
 def _together(policy: Policy, first: Workload, second: Workload, now: datetime) -> tuple[Policy, Workload]:

@@ -18,6 +18,7 @@ from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verifications import FailedValues
 from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -147,6 +148,8 @@ class FakeWorkloads:
         self.apply_error: Exception | None = None
         self.answer_error: Exception | None = None
         self.release_error: Exception | None = None
+        self.note_error: Exception | None = None
+        self.note_attempts = 0
         self.releases: list[ObjectKey] = []
         self.broken: set[ObjectKey] = set()
         self.denied: set[ObjectKey] = set()
@@ -187,6 +190,19 @@ class FakeWorkloads:
         )
         if self.answer_error is not None:
             raise self.answer_error
+
+    async def note_failed(self, policy: Policy, workload: Workload, failed: Sequence[FailedValues]) -> None:
+        """Store what failed as an annotation; pods and template stay as they are."""
+        self.note_attempts += 1
+        if self.note_error is not None:
+            raise self.note_error
+        stored = self.stored[policy.workload.key]
+        if (stored.uid, stored.resource_version) != (workload.uid, workload.resource_version):
+            raise WriteConflictError(f"{policy.workload} changed")
+        held = stored.holdings
+        assert held is not None
+        noted = dataclasses.replace(held, failed={**held.failed, policy.workload.container: tuple(failed)})
+        self.edit(policy.workload.key, holdings=noted)
 
     async def evict(self, namespace: str, pod: str, uid: str) -> None:
         """Refuse, as the API server does without the right."""

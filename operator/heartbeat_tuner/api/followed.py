@@ -12,11 +12,19 @@ from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     EffectStatus,
     EpisodeRateStatus,
+    EvictingSessionStatus,
     HistoryStatus,
     VerificationStatus,
 )
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import (
+    Effect,
+    EpisodeRate,
+    EvictingSession,
+    EvictionHistory,
+    FollowedChange,
+    Outcome,
+)
 
 _PARTS_OF_DAY: Final = 100
 """As exact as days are shown."""
@@ -62,6 +70,7 @@ def history_status(history: EvictionHistory) -> HistoryStatus:
         values=values_of(history.values),
         episodes=" ".join(f"{at - since_s:.0f}" for at in history.episodes_s),
         left_out=" ".join(f"{begin - since_s:.0f}-{end - since_s:.0f}" for begin, end in history.left_out),
+        evicting=[_evicting_status(noted) for noted in history.evicting] or None,
     )
 
 
@@ -78,8 +87,25 @@ def history_of(noted: HistoryStatus) -> EvictionHistory | None:
     if len(edges) != 2 * len(given) or episodes != sorted(episodes) or edges != sorted(edges):
         return None
     stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
-    group = noted.cluster_ref, noted.group_id
-    return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches, group)
+    group, known = (noted.cluster_ref, noted.group_id), map(_evicting_of, noted.evicting or ())
+    evicting = tuple(each for each in known if durations.may_be_ours(each.until))
+    return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches, group, evicting)
+
+
+def _evicting_status(noted: EvictingSession) -> EvictingSessionStatus:
+    return EvictingSessionStatus(
+        session_timeout=durations.show(noted.session),
+        episodes=noted.episodes,
+        days=noted.days,
+        on_days=noted.on_days,
+        until=timestamp(noted.until),
+        spec=noted.spec,
+    )
+
+
+def _evicting_of(noted: EvictingSessionStatus) -> EvictingSession:
+    session, until = durations.parse(noted.session_timeout), datetime.fromisoformat(noted.until)
+    return EvictingSession(session, noted.episodes, noted.days, noted.on_days, until, noted.spec)
 
 
 def _effect_status(effect: Effect) -> EffectStatus:

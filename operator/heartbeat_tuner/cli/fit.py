@@ -16,9 +16,9 @@ from heartbeat_tuner.api import names
 from heartbeat_tuner.cli.fit_run.fit_order import KUBERNETES, FitOrder
 from heartbeat_tuner.cli.group import prometheus_options
 from heartbeat_tuner.cli.options import duration
-from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.problems import ExtraMissing, UsageProblem
 
-NEEDED: Final = ("pyspark", "pyarrow", "pandas")
+NEEDED: Final = ("pyspark", "pyarrow", "pandas", "kubernetes", "aiohttp", "structlog")
 
 _LONGEST: Final = timedelta(days=366)
 _LONGEST_NAME: Final = 63
@@ -109,7 +109,7 @@ def _find_spark() -> None:
     """Refuse to go on where Spark, or what comes with it, is not installed."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
-        raise UsageProblem(f"{lacking[0]} is not installed here; `pip install '.[fit]'` in a checkout brings it")
+        raise ExtraMissing("fit", "fit", lacking[0])
 
 
 def _day(text: str | None) -> date | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions
+from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions, refuted_sessions
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard
@@ -21,7 +21,7 @@ from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import Sentence, say
+from heartbeat_tuner.domain.sentences import Sentence
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
@@ -96,25 +96,14 @@ class Derived:
             answer: that asks for them.
             change: what is set, and what it asks for.
         """
-        inputs, written = self._inputs, self._inputs.policy.application
-        if not guard.tightens(*change):
+        inputs = self._inputs
+        if isinstance(inputs.model, Unfitted) or not guard.tightens(*change):
             return ""
         if not self.is_founded(answer):
             return "more evictions were counted than it promises of the values set"
         if self._unexplained_before is not None:
             return self._unexplained_before
-        if written is None or change[1].session_timeout > written.previous.session_timeout:
-            return ""
-        before = eviction_evidence.before_the_change(inputs.history, inputs.policy, self.current.settings)
-        is_promised = answer.new is None or (before is not None and not before.refutes(answer.new.evictions_upper))
-        if before is None or (is_promised and not before.is_dangerous(inputs.per_month)):
-            return ""
-        return say(
-            "before the last change, with no shorter a session, members were evicted {episodes} times within "
-            "{watchedDays:.3g} days",
-            episodes=before.episodes,
-            watchedDays=before.days,
-        )
+        return refuted_sessions.refusal(inputs.history, inputs.policy, inputs.model.model, change, answer.new)
 
     @property
     def is_endangered(self) -> bool:
@@ -201,7 +190,8 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     hidden = _unexplained(inputs, facts)
     if hidden is not None:
         return Unfitted(hidden)
-    absences, gaps = model.quantities[ABSENCE], model.quantities.get(POLL_GAP)
+    absences, gaps = group_facts.watched_days(model.quantities[ABSENCE]), model.quantities.get(POLL_GAP)
+    gaps = None if gaps is None else group_facts.watched_days(gaps)
     evictions, evictions_days = (0, 0.0) if record is None else _counted(inputs, record)
     return Question(
         history=ModelHistory(model, facts),
@@ -261,9 +251,11 @@ def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
     evidence = evidence_of(inputs)
     if evidence is None or not evidence.episodes:
         return 0, 1.0
-    if evidence.episodes < assessment.ENOUGH_EVICTIONS and evidence.days < guard.SURE_DAYS:
+    is_chance = evidence.episodes < assessment.ENOUGH_EVICTIONS or evidence.on_days == 1
+    if is_chance and evidence.days < guard.SURE_DAYS:
         return 0, 1.0
-    return evidence.episodes, max(1.0, math.floor(evidence.days))
+    episodes = min(evidence.episodes, assessment.ENOUGH_EVICTIONS - 1) if is_chance else evidence.episodes
+    return episodes, max(1.0, math.floor(evidence.days))
 
 
 def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:

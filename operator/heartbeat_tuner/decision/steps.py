@@ -27,7 +27,6 @@ from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
-
 Step = Callable[[DecisionInput, Derived], Decision | None]
 
 
@@ -56,13 +55,14 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     It comes before the record: pods that crash have none. What stood before is written entry by entry, so it is not
     asked whether these values are good.
     """
-    application, followed = inputs.policy.application, inputs.followed
-    if application is None or followed is None or followed.at != application.at or not followed.is_harmful:
+    newest, application, followed = inputs.policy.application, workload_parts.last_of(inputs.policy), inputs.followed
+    if newest is None or followed is None or followed.at != newest.at or not followed.is_harmful:
         return None
     taken_back = inputs.policy.taken_back
-    if taken_back is not None and taken_back.application.at == application.at:
+    if application is None or (taken_back is not None and taken_back.application.at == application.at):
         return None
-    if application.reverts is not None or application.entries_before is None:
+    is_there = application.change == newest.change  # the workloads that it is in may be gone
+    if not is_there or application.reverts is not None or application.entries_before is None:
         return None
     if not inputs.policy.reverts or inputs.policy.mode is not Mode.APPLY:
         return None  # the condition Verified says what it did; whatever else the group needs must not wait for that
@@ -186,11 +186,10 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     if evidence is None or not derived.is_endangered:
         return None
     counted, answer = evidence.shown(inputs.per_month), derived.answer
-    answers = (Verdict.CHANGE, Verdict.INFEASIBLE)  # to a danger; by any other one the rule has to cure it
-    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.verdict in answers:
-        verdict, reason = answer.verdict, Reason.DANGER if answer.target is not None else answer.reason
-        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
-        return Decision(verdict, Finding(reason, counted), advice=advice, target=answer.target, forecast=forecast)
+    answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
+    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.reason in answers:
+        finding, advice = Finding(answer.reason, counted), _advice(inputs, answer)
+        return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=tuning.forecast(answer))
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
     decision = _cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))

@@ -112,6 +112,7 @@ class Canary:
         others_s: likewise at the others.
         again: when another may begin; None where nothing but its end is waited for.
         promise: what the model said of the values.
+        left_alone: whether it is over, and nobody evicts its pods: they keep the values until somebody replaces them.
     """
 
     since: datetime
@@ -136,6 +137,7 @@ class Canary:
     others_s: tuple[float, ...] = ()
     again: datetime | None = None
     promise: PromisedRate | None = None
+    left_alone: bool = False
 
     @property
     def is_trying(self) -> bool:
@@ -149,8 +151,34 @@ class Canary:
 
     def moves_pods(self, now: datetime, patience: timedelta) -> bool:
         """Whether pods are replaced for it, and the last one was not longer ago than `patience`."""
-        is_moving = self.is_taking_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
+        is_going_back = self.is_taking_back and not self.left_alone
+        is_moving = is_going_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
         return is_moving and now - (self.replaced_at or self.since) < patience
+
+
+MOST_EVICTING: Final = 4
+"""Sessions that a policy remembers as too short; the shortest are forgotten first."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EvictingSession:
+    """A session under which live members were evicted, of values that are not set any more.
+
+    Attributes:
+        session: the timeout.
+        episodes: of evictions that were counted.
+        days: in which they could be.
+        on_days: how many days of 24 hours, each from an episode on, have all of them.
+        until: when the last of them began, to the second.
+        spec: the fingerprint of what the policy asked for then: another may try again.
+    """
+
+    session: timedelta
+    episodes: int
+    days: float
+    on_days: int
+    until: datetime
+    spec: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -163,6 +191,7 @@ class EvictionHistory:
         episodes_s: when episodes began, in order, in Unix seconds; none within 15 minutes of another.
         left_out: from and to of stretches in which nothing could be learnt, in Unix seconds: in order and apart.
         group: the Kafka cluster's name, and the group's.
+        evicting: sessions of earlier values that evicted, the longest first; they outlast the episodes.
     """
 
     since: datetime
@@ -170,6 +199,7 @@ class EvictionHistory:
     episodes_s: tuple[float, ...] = ()
     left_out: tuple[tuple[float, float], ...] = ()
     group: tuple[str, str] = ("", "")
+    evicting: tuple[EvictingSession, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

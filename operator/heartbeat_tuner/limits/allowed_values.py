@@ -37,7 +37,6 @@ USUAL_POLL_LIMIT: Final = timedelta(minutes=1)
 FINE_STEPS_BELOW: Final = timedelta(seconds=60)
 COARSE_STEP: Final = timedelta(seconds=5)
 
-_ANY_POLL_LIMIT: Final = Range(USUAL_POLL_LIMIT, LONGEST)
 _KEPT: Final = "what is set, for live members are being evicted"
 _LEAST_CHANGE: Final = timedelta(seconds=1)
 _LEAST_SHARE: Final = 0.05
@@ -75,7 +74,7 @@ class Rules:
         brokers: of the Kafka cluster.
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
         gaps_too_few: M may rise and not fall: gaps between polls were not watched for a whole day.
-        poll_range: M is not lowered below its least, nor raised above its most.
+        least_poll_limit: M is not lowered below it.
         outlasted: the longest absence seen, where S is not lowered below that and a heartbeat.
         consumer_protocol: `broker_session` is the broker's for groups of KIP-848.
     """
@@ -92,7 +91,7 @@ class Rules:
     brokers: int = 1
     held: Limit | None = None
     gaps_too_few: bool = False
-    poll_range: Range = _ANY_POLL_LIMIT
+    least_poll_limit: timedelta = USUAL_POLL_LIMIT
     outlasted: Limit | None = None
     consumer_protocol: bool = False
 
@@ -175,8 +174,8 @@ class Rules:
         """Return the least and the greatest M, by the limits that say so; M covers S where it must."""
         bounds = self._bounds(Setting.MAX_POLL_INTERVAL)
         ceiling = Limit(bounds.max or LONGEST, "bounds.maxPollInterval.max")
-        lowest, current = self.poll_range.min or LONGEST, self.current.max_poll_interval
-        least = min(lowest, current or USUAL_POLL_LIMIT, ceiling.value)
+        current = self.current.max_poll_interval
+        least = min(self.least_poll_limit, current or USUAL_POLL_LIMIT, ceiling.value)
         floors = [
             Limit(least, "the least that the days watched allow"),
             self._gap_borne(),

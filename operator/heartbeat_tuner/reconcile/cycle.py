@@ -38,6 +38,7 @@ from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.canaries import canary_steps
 from heartbeat_tuner.reconcile.canaries.canary_runs import CanaryRuns
+from heartbeat_tuner.reconcile.canaries.failure_notes import FailureNotes
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
@@ -115,6 +116,7 @@ class Cycle:
         self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
         self._canaries = CanaryRuns(workloads, policies, store, self._troubles, may_evict=limits.may_evict)
+        self._failures = FailureNotes(workloads, policies, self._troubles)
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
         )
@@ -143,7 +145,9 @@ class Cycle:
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
+        await self._canaries.tell_deleted(bodies)
         outcomes |= await self._canaries_advanced(bodies, outcomes)
+        await self._failures.write(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
@@ -366,6 +370,8 @@ class Cycle:
         gathered, newest = self._gatherer.workloads[policy.key], dict[WorkloadRef, Workload]()
         for alone in workload_parts.by_themselves(policy):
             read = await self._workloads.read(alone)
+            if isinstance(gathered, Workload) and gathered.absent.get(alone.workload) == read:
+                continue  # as it was: missing
             if not isinstance(gathered, Workload) or isinstance(read, MissingWorkload):
                 raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
             # What was read is compared: in a decision's input the group's own configuration may have taken the place

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from heartbeat_tuner.decision import derived
+from heartbeat_tuner.decision import derived, workload_parts
 from heartbeat_tuner.decision.optimize import heartbeat_budget
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.optimize.heartbeat_budget import Beating
@@ -104,7 +104,8 @@ class Decider:
         try:
             answers = self._answers
             decision = decide(gathered, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
-            return Decided(gathered, decision)
+            missing = workload_parts.missing(gathered.workload)
+            return Blocked(missing) if missing == decision.finding else Decided(gathered, decision)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return UnexpectedFailure(error)
 

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from heartbeat_tuner.decision.evictions import refuted_sessions
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Policy
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
+from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.verification import eviction_history
@@ -160,24 +161,23 @@ def history_after(
     stretches: Sequence[Stretch],
 ) -> EvictionHistory | None:
     """Return when members were evicted with these values, and those before our last change."""
-    history, current, now = look.policy.history, look.workload.current, look.now.replace(microsecond=0)
+    current, now = look.workload.current, look.now.replace(microsecond=0)
+    history = _of_last_values(look.policy, change)
     if current is not None and isinstance(look.record, Record):
         is_ours = change is not None and change.reverts is None and current.settings == change.values
         group = look.policy.cluster, look.policy.group_id
         goes_on = history is not None and (is_ours or history.values == current.settings)
+        evicting = _evicting(history, look, followed, group)
         if history is None or history.group != group or not goes_on:
             # The record is of these very pods: no container of them is older than it.
             since = look.record.since.replace(microsecond=0) + timedelta(seconds=1)
             history = eviction_history.begun(current.settings, min(since, now), group)
         elif history.values != current.settings:
             history = dataclasses.replace(history, values=current.settings)
+        if history.evicting != evicting:
+            history = dataclasses.replace(history, evicting=evicting)
     if history is None:
         return None
-    before = look.policy.followed
-    is_on = change is not None and change.reverts is None and change.begun is not None  # to one more workload
-    if change is not None and before is not None and before.at != change.at and not is_on:
-        # Between the landing of the change before and this write one set of values was in force.
-        history = eviction_history.trimmed(history, before.landed or change.at)
     is_open = followed is not None and followed.landed is not None and now <= followed.landed + HORIZON
     if not is_open and history.since < now - RECORD_BEFORE - HORIZON - TRIMMED_EVERY:
         history = eviction_history.trimmed(history, now - RECORD_BEFORE - HORIZON)
@@ -188,6 +188,27 @@ def history_after(
         seen_s = [math.floor(evicted_s) for evicted_s in look.record.evicted_at_s if evicted_s <= now_s]
         history = eviction_history.with_evictions(history, seen_s)
     return history
+
+
+def _of_last_values(policy: Policy, change: Application | None) -> EvictionHistory | None:
+    """Return the history from when the values before the last change landed: from then on only these were in force."""
+    history, before = policy.history, policy.followed
+    is_on = change is not None and change.reverts is None and change.begun is not None  # to one more workload
+    if history is None or change is None or before is None or before.at == change.at or is_on:
+        return history
+    return eviction_history.trimmed(history, before.landed or change.at)
+
+
+def _evicting(
+    history: EvictionHistory | None, look: GroupLook, followed: FollowedChange | None, group: tuple[str, str]
+) -> tuple[EvictingSession, ...]:
+    """Return the sessions that evicted; with the one of the values that were set, where others are now."""
+    current = look.workload.current
+    if history is None or history.group != group:
+        return ()
+    if current is None or history.values == current.settings:
+        return history.evicting
+    return refuted_sessions.after_other_values(history, look.policy, followed, current.settings, look.now)
 
 
 def left_out_now(history: EvictionHistory | None, memory: FollowMemory, now: datetime) -> tuple[Stretch, ...]:

@@ -11,7 +11,9 @@ from heartbeat_tuner.api.applied import values_of
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
 from heartbeat_tuner.domain.verifications import (
     MOST_EPISODES,
+    MOST_EVICTING,
     MOST_LEFT_OUT,
+    EvictingSession,
     EvictionHistory,
     FollowedChange,
     Outcome,
@@ -29,6 +31,19 @@ NOT_OURS = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2019-12-3
 moments = st.integers(0, 40_000_000).map(lambda after_s: worlds.NOW + timedelta(seconds=after_s))
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=64)
 edges = st.lists(st.integers(0, 10_000_000), unique=True, max_size=2 * MOST_LEFT_OUT).map(sorted)
+evicting_sessions = st.builds(
+    EvictingSession,
+    session=st.integers(1, 3_600).map(lambda session_s: timedelta(seconds=session_s)),
+    episodes=st.integers(1, MOST_EPISODES),
+    days=st.integers(4, 400).map(lambda quarters: quarters / 4),
+    on_days=st.integers(1, 40),
+    until=moments,
+    spec=words,
+)
+
+NOTED = EvictionHistory(
+    worlds.NOW, worlds.STORM, evicting=(EvictingSession(timedelta(seconds=45), 3, 8.0, 3, worlds.NOW, "asked"),)
+)
 
 
 @st.composite
@@ -43,6 +58,7 @@ def histories(draw: st.DrawFn) -> EvictionHistory:
         draw(st.sampled_from([worlds.STORM, worlds.java_settings("45s")])),
         tuple(begun_s + at_s for at_s in after_s),
         tuple((begun_s + begin, begun_s + end) for begin, end in zip(limits_s[::2], limits_s[1::2], strict=False)),
+        evicting=tuple(draw(st.lists(evicting_sessions, max_size=MOST_EVICTING))),
     )
 
 
@@ -114,6 +130,14 @@ def test_a_history_that_cannot_be_is_none(forged: dict[str, str]) -> None:
     assert followed.history_of(HISTORY.model_copy(update=forged)) is None
 
 
+def test_a_session_that_evicted_at_no_time_of_ours_did_not() -> None:
+    """Whoever wrote that would hold back every shorter session."""
+    noted = followed.history_status(NOTED)
+    assert noted.evicting is not None
+    forged = [noted.evicting[0].model_copy(update={"until": moment}) for moment in NOT_OURS]
+    assert followed.history_of(noted.model_copy(update={"evicting": [*forged, *noted.evicting]})) == NOTED
+
+
 @given(st.text(alphabet="0123456789-. \nxNa", max_size=60), st.text(alphabet="0123456789-. \nxNa", max_size=60))
 def test_no_text_of_a_history_raises(episodes: str, left_out: str) -> None:
     """And what is read of it is in order."""
@@ -134,6 +158,7 @@ def test_no_text_of_a_history_raises(episodes: str, left_out: str) -> None:
         {"verification": {**WORSE, "effect": {"after": {**SEEN, "days": float("nan")}}}},
         {"verification": {**WORSE, "effect": {"before": {**SEEN, "perDayUpper": -1.0}, "after": SEEN}}},
         {"history": {"since": "2026-03-02T12:00:00Z"}},
+        {"history": {**followed.history_status(NOTED).model_dump(by_alias=True), "evicting": [{"episodes": 0}]}},
         {"history": "none"},
         {"reverted": [{"values": {}}]},
         {"reverted": "none"},

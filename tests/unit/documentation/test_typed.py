@@ -24,6 +24,7 @@ def problems(text: str, language: str = "sh") -> list[str]:
         "helm upgrade heartbeat-tuner charts/heartbeat-tuner \\\n  --set kafka.clusters.any.bootstrapServers=k:9092",
         "for each in a b; do\n  kubectl get pods --namespace $each\ndone",
         "kubectl get cgp --output jsonpath='{.status.verdict}' > file",
+        "kubectl -n shop delete pod orders-1",
         "python -m bench.idle",
     ],
 )

@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Contradicted, Policy, TakenBack
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange, Outcome
 from heartbeat_tuner.reconcile.following import follow
 from heartbeat_tuner.reconcile.group_history import FollowMemory, GroupLook, unseen
 from tests.support import worlds
@@ -118,6 +118,44 @@ def test_the_history_goes_on_through_a_change_of_ours() -> None:
     watched.look()
     assert (watched.history.since, watched.history.values) == (WRITTEN - DAY, AFTER)
     assert watched.history.episodes_s == (1.0,)
+
+
+def evicted_before() -> Group:
+    """Return a group whose session rose for three evictions within a week."""
+    begun = WRITTEN - 7 * DAY
+    seen = EvictionHistory(begun, BEFORE, tuple((begun + n * DAY).timestamp() for n in (1, 3, 5)), group=GROUP)
+    return group(history=seen, application=CHANGE, spec="asked")
+
+
+def test_a_session_that_evicted_is_noted_for_longer_than_its_episodes() -> None:
+    """A law that never learns of evictions would ask for it again when these are over."""
+    watched = evicted_before()
+    watched.look()
+    noted = EvictingSession(BEFORE.session_timeout, 3, 7.0, 3, WRITTEN - 2 * DAY, "asked")
+    assert watched.history.evicting == (noted,)
+    watched.look(after=60 * DAY)
+    assert watched.history.episodes_s == ()
+    assert watched.history.evicting == (noted,)
+    watched.look(values=worlds.settings("20s"))  # of a person
+    assert watched.history.evicting == (noted,)
+    watched.policy = dataclasses.replace(watched.policy, group_id="others")
+    watched.look(values=worlds.settings("20s"))
+    assert not watched.history.evicting
+
+
+def test_each_time_that_a_session_was_set_counts() -> None:
+    """Quiet days, too; under another spec nothing of it stands."""
+    watched = evicted_before()
+    watched.look()
+    watched.look(values=BEFORE, after=DAY, our_rollout=False)
+    watched.look(values=BEFORE, after=8 * DAY)
+    watched.look()
+    assert [(each.session, each.episodes, each.days) for each in watched.history.evicting] == [
+        (BEFORE.session_timeout, 3, 16.0)
+    ]
+    watched.policy = dataclasses.replace(watched.policy, spec="another")
+    watched.look(values=BEFORE, after=8 * DAY)
+    assert not watched.history.evicting
 
 
 def test_values_of_somebody_else_begin_another_history_and_end_the_verdict() -> None:

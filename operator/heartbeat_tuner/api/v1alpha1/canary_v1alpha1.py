@@ -134,3 +134,7 @@ class CanaryStatus(Model):
         str | None, AfterValidator(moment_or_none), _moment_field("Earliest start of the next canary.")
     ] = None
     promise: PromiseStatus | None = None
+    left_alone: Annotated[
+        bool | None,
+        Field(description="It is over, and nobody evicts its pods: they keep the values until somebody replaces them."),
+    ] = None

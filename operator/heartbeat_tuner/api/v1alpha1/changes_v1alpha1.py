@@ -16,7 +16,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     moment_or_none,
     open_word,
 )
-from heartbeat_tuner.domain.verifications import MOST_FAILED, Outcome
+from heartbeat_tuner.domain.verifications import MOST_EVICTING, MOST_FAILED, Outcome
 
 MAX_ENTRIES: Final = 8
 """Variables that a change is remembered by: each is one setting's."""
@@ -69,6 +69,13 @@ class FailedStatus(Model):
     observed_per_day: Annotated[
         Rate | None, Field(description="Lower bound of observed episodes of evictions a day, at 97.5 %.")
     ] = None
+
+
+class FailedNote(Model):
+    """What failed in a container of a workload, as its annotation has it."""
+
+    workload_uid: Annotated[Uid, Field(description="Of the object that carries it.")]
+    failed: Annotated[list[FailedStatus], Field(max_length=MOST_FAILED)]
 
 
 class Applied(Model):
@@ -209,6 +216,17 @@ class VerificationStatus(Model):
     effect: EffectStatus | None = None
 
 
+class EvictingSessionStatus(Model):
+    """A session of earlier values under which live members were evicted: none as short is set again for a saving."""
+
+    session_timeout: PositiveDuration
+    episodes: Annotated[int, Field(ge=1, description="Of evictions.")]
+    days: Annotated[float, Field(ge=1.0, le=MAX_DAYS, description="In which they were counted.")]
+    on_days: Annotated[int, Field(ge=1, description="Days of 24 hours that have all of them.")]
+    until: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
+
+
 class HistoryStatus(Model):
     """Evictions of live members while the values before the last change were set."""
 
@@ -227,3 +245,7 @@ class HistoryStatus(Model):
         str,
         Field(max_length=MAX_MESSAGE, description="Intervals without data, in seconds since the start."),
     ] = ""
+    evicting: Annotated[
+        list[EvictingSessionStatus] | None,
+        Field(max_length=MOST_EVICTING, description="Sessions of earlier values that evicted."),
+    ] = None

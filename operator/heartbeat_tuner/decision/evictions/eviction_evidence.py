@@ -8,7 +8,8 @@ quantiles of gamma laws. An episode is one eviction at least.
 
 import dataclasses
 import math
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
@@ -36,10 +37,12 @@ class EvictionEvidence:
     Attributes:
         episodes: that were counted.
         days: in which they could be.
+        on_days: how many days of 24 hours, each from an episode on, have all of them.
     """
 
     episodes: int
     days: float
+    on_days: int
 
     @property
     def per_month(self) -> float:
@@ -59,8 +62,8 @@ class EvictionEvidence:
         return count_bounds.gamma_quantile(self.episodes + 1.0, _SURE) / self.days * MONTH_DAYS
 
     def is_dangerous(self, per_month: float) -> bool:
-        """Whether live members are removed more often than an objective allows, and not by a single bad moment."""
-        return self.episodes >= ENOUGH_EVICTIONS and self.per_month > per_month
+        """Whether live members are removed more often than an objective allows, and not on a single bad day."""
+        return self.episodes >= ENOUGH_EVICTIONS and self.on_days > 1 and self.per_month > per_month
 
     def refutes(self, promised_per_month: float) -> bool:
         """Whether at most so many a month cannot have been promised."""
@@ -126,29 +129,31 @@ def since_the_change(
     if change is not None and change.values == current:
         landed = None if followed is None or followed.at != change.at else followed.landed
         since_s = max(since_s, (landed or change.at).timestamp())
-    return _counted(history, since_s, now.timestamp())
+    return counted(history, datetime.fromtimestamp(since_s, UTC), now)
 
 
-def before_the_change(
-    history: EvictionHistory | None, policy: Policy, current: LivenessSettings | None
-) -> EvictionEvidence | None:
-    """Return what was counted with the values before our last change; None where that is less than a day, or unknown.
+def counted(history: EvictionHistory, since: datetime, until: datetime) -> EvictionEvidence | None:
+    """Return what was counted between two moments; None where something could be learnt for less than a day.
 
     Args:
         history: of the group.
-        policy: with our last change.
-        current: what is set; None while the pods differ.
+        since: from.
+        until: to.
     """
-    change = policy.application
-    if history is None or change is None or not history.values == change.values == current:
-        return None
-    return _counted(history, history.since.timestamp(), change.at.timestamp())
-
-
-def _counted(history: EvictionHistory, since_s: float, until_s: float) -> EvictionEvidence | None:
+    since_s, until_s = since.timestamp(), until.timestamp()
     hidden_s = sum(max(0.0, min(end_s, until_s) - max(begun_s, since_s)) for begun_s, end_s in history.left_out)
     days = (until_s - since_s - hidden_s) / DAY_S
     if days < LEAST_DAYS:
         return None
     days = math.floor(days * _PARTS_OF_DAY) / _PARTS_OF_DAY
-    return EvictionEvidence(sum(since_s <= begun_s <= until_s for begun_s in history.episodes_s), days)
+    begun_s = [at_s for at_s in history.episodes_s if since_s <= at_s <= until_s]
+    return EvictionEvidence(len(begun_s), days, _on_days(begun_s))
+
+
+def _on_days(begun_s: Sequence[float]) -> int:
+    """Return how many days of 24 hours, each from an episode on, have all of them."""
+    on_days, ends_s = 0, -math.inf
+    for at_s in begun_s:
+        if at_s >= ends_s:
+            on_days, ends_s = on_days + 1, at_s + DAY_S
+    return on_days

@@ -140,6 +140,11 @@ def endangered(evictions: int, days: float, per_month: float) -> bool:
     return evictions >= ENOUGH_EVICTIONS and days > 0 and evictions / days * MONTH_DAYS > per_month
 
 
+def cures(now: CostPoint, new: CostPoint) -> bool:
+    """Whether values evict so much less than what is set that danger may ask for them."""
+    return new.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month
+
+
 def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> CostPoint | None:
     """Return longer sessions that help a group in danger at a price that may be paid; None if none do, or none need to.
 

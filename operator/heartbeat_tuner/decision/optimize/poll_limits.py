@@ -54,7 +54,7 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
         if now > ceiling.value:
             return PollLimits(now)  # only less is allowed: as where gaps are not measured
         lowest = max(lowest, now)
-    highest = max(lowest, min(max(rules.poll_range.max or allowed.LONGEST, now), ceiling.value))
+    highest = max(lowest, ceiling.value)
     values = grid.settable(lowest.total_seconds(), highest.total_seconds())
     stays = floor.value <= now <= ceiling.value
     if stays:

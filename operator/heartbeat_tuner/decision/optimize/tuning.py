@@ -104,7 +104,7 @@ def _rules(question: Question) -> Rules:
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
         gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
-        poll_range=Range(guard.least_poll_limit(client, days)),
+        least_poll_limit=guard.least_poll_limit(client, days),
         outlasted=guard.outlasted(question.largest_absence_s, question.watched_days, per_month),
         held=question.held,
         brokers=question.brokers,
@@ -168,8 +168,9 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
     if new is not None and stepwise:
         new = improvement.step(cost_cache, rules, now, new)
     if new is not None:
+        is_urgent = rules.upwards and guard.cures(now, new)
         unmet = choice.message if isinstance(choice, Infeasible) and new.evictions_upper > per_month else ""
-        return _changed(question, cost_cache, now, new, answer, urgent=rules.upwards, unmet=unmet)
+        return _changed(question, cost_cache, now, new, answer, urgent=is_urgent, unmet=unmet)
     if isinstance(choice, Unsure):
         return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
@@ -195,7 +196,7 @@ def _changed(
         now: what is set.
         new: what shall be.
         answer: as far as it is known.
-        urgent: whether the group's record shows that it evicts.
+        urgent: whether the group's record shows that it evicts, and these values cure that.
         unmet: why no values are sure to meet the objective; empty where some are.
     """
     days, member_days = question.rests_on(new.settings)

@@ -113,7 +113,7 @@ def unexplained_rebalances(model: GroupModel, facts: Facts, evictions_per_day: C
             knows; asked only where there are many rebalances, for each cycle asks it of each group.
     """
     shown = model.quantities.get(UNPLANNED_REBALANCE)
-    if shown is None or shown.rate is None or shown.group_days < 1.0:
+    if shown is None or shown.rate is None or not 1.0 <= shown.group_days < math.inf:
         return None
     least = (shown.values - Z_95 * math.sqrt(shown.values)) / shown.group_days
     if shown.values < _ENOUGH_REBALANCES or least <= _UNEXPLAINED * _OUTAGES_A_DAY:
@@ -175,7 +175,10 @@ def no_tail(group: str, absences: QuantityModel | None) -> str:
 
 
 def watched_days(quantity: QuantityModel) -> QuantityModel:
-    """Return a quantity that was watched for a tenth of a second at least, or not at all: less says nothing."""
+    """Return a quantity that was watched for a tenth of a second at least, or not at all: less says nothing.
+
+    What is no number of days is unknown, and says nothing either.
+    """
     watched = (quantity.member_days, quantity.group_days)
-    member_days, group_days = (days if days >= LEAST_DAYS else 0.0 for days in watched)
+    member_days, group_days = (days if LEAST_DAYS <= days < math.inf else 0.0 for days in watched)
     return dataclasses.replace(quantity, member_days=member_days, group_days=group_days)

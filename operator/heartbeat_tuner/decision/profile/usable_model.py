@@ -5,6 +5,7 @@ is decided on as if there were none, and the sentence says why. None of this mov
 as dates.
 """
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -79,6 +80,9 @@ def _untimely(model: GroupModel, name: str, now: datetime) -> str:
 
 
 def _unfounded(model: GroupModel, name: str) -> str:
+    for what, quantity_model in model.quantities.items():
+        if not math.isfinite(quantity_model.group_days + quantity_model.member_days):
+            return f"{name} does not say for how many days {what} was watched"
     watched = max((quantity.group_days for quantity in model.quantities.values()), default=0.0)
     if watched < LEAST_DAYS:
         return f"{name} rests on {watched:.2g} days, at least {LEAST_DAYS:g} is needed"

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from heartbeat_tuner.decision import next_workload
+from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
@@ -287,6 +287,9 @@ class Gatherer:
         return before
 
     def _record(self, policy: Policy, ledger: Ledger, workload: Workload) -> Record | Unknown:
+        missing = workload_parts.missing(workload)
+        if missing is not None:
+            return Unknown(missing.reason, missing.message)  # the rest of a group says nothing of the whole
         return self._records.record(policy, workload, ledger, now=self._read_at)
 
     def _whole(

@@ -101,6 +101,8 @@ def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus,
     canary = outcome.inputs.policy.canary
     if tried is not None and tried.reason is Reason.CANARY_RUNNING:
         return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, tried.message)
+    if canary is not None and canary.left_alone and canary.outcome is not None and tried is not None:
+        return ConditionStatus.FALSE, Finding(Reason(canary.outcome.value), tried.message)
     failed = canary is not None and canary.phase is CanaryPhase.OVER and canary.outcome is not None
     if canary is None or not failed or outcome.application is not None or outcome.canary is not None:
         return change_notes.verified(outcome)
@@ -131,7 +133,11 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
     policy, decision = outcome.inputs.policy, outcome.decision
     through = ", ".join(f"{ref}, container {ref.container}" for ref in workload_parts.references(policy))
     watching = f"group {policy.group_id} is watched through {through}"
-    yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
+    missing = workload_parts.missing(outcome.inputs.workload)
+    if missing is not None:
+        yield Statement(ConditionType.READY, ConditionStatus.FALSE, missing)
+    else:
+        yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.inputs.record, Unknown):
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
         return

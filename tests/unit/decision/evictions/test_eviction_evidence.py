@@ -15,13 +15,16 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
-from tests.support import worlds
+from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
+from heartbeat_tuner.models.group_model import Fitted, QuantityModel
+from tests.support import fitted, worlds
 from tests.support.tuned import known_kafkajs
 from tests.support.worlds import NOW
 
 DAY_S = 86_400.0
+DAY = timedelta(days=1)
 SET = worlds.settings()
+COUNTED = fitted.quantity(values=1, largest_s=2.5, median_s=2.5)
 PROMISED = Prediction(10.0, 1.0, 0.1, 0.26, 25.0, 5.0)
 
 
@@ -43,8 +46,8 @@ def evidence(
 
 def test_episodes_count_over_the_days_in_which_they_could() -> None:
     """A stretch in which nothing was learnt is no time without evictions."""
-    assert evidence(history(1.0, 2.0, 3.0)) == EvictionEvidence(3, 10.0)
-    assert evidence(history(1.0, 2.0, 3.0, hidden=(9.0, 5.0))) == EvictionEvidence(3, 6.0)
+    assert evidence(history(1.0, 2.0, 3.0)) == EvictionEvidence(3, 10.0, 3)
+    assert evidence(history(1.0, 2.0, 3.0, hidden=(9.0, 5.0))) == EvictionEvidence(3, 6.0, 3)
     assert evidence(history(1.0, since_days=0.9)) is None
     assert evidence(None) is None
     assert eviction_evidence.since_the_change(history(1.0), worlds.policy(), None, worlds.settings("60s"), NOW) is None
@@ -55,20 +58,17 @@ def test_after_a_change_only_what_came_since_it_landed_counts() -> None:
     change = Application(SET, worlds.settings("20s"), NOW - timedelta(days=4), "workload-1")
     policy = worlds.policy(application=change)
     seen = history(0.5, 5.0, 6.0, 7.0)
-    assert evidence(seen, policy) == EvictionEvidence(1, 4.0)
+    assert evidence(seen, policy) == EvictionEvidence(1, 4.0, 1)
     landed = FollowedChange(change.at, landed=NOW - timedelta(days=3))
-    assert evidence(seen, policy, followed=landed) == EvictionEvidence(1, 3.0)
-    assert eviction_evidence.before_the_change(seen, policy, SET) == EvictionEvidence(3, 6.0)
-    assert eviction_evidence.before_the_change(seen, worlds.policy(), SET) is None
-    assert eviction_evidence.before_the_change(seen, policy, worlds.settings("90s")) is None
+    assert evidence(seen, policy, followed=landed) == EvictionEvidence(1, 3.0, 1)
 
 
 def test_bounds_are_garwoods() -> None:
     """Of 3 in 30 days; of none, three at most, the rule of three."""
-    assert EvictionEvidence(3, 30.0).lower_per_month == pytest.approx(0.8177, rel=1e-3)
-    assert EvictionEvidence(3, 30.0).upper_per_month == pytest.approx(7.7537, rel=1e-3)
-    assert EvictionEvidence(0, 30.0).lower_per_month == 0.0
-    assert EvictionEvidence(0, 30.0).upper_per_month == pytest.approx(2.9957, rel=1e-3)
+    assert EvictionEvidence(3, 30.0, 3).lower_per_month == pytest.approx(0.8177, rel=1e-3)
+    assert EvictionEvidence(3, 30.0, 3).upper_per_month == pytest.approx(7.7537, rel=1e-3)
+    assert EvictionEvidence(0, 30.0, 0).lower_per_month == 0.0
+    assert EvictionEvidence(0, 30.0, 0).upper_per_month == pytest.approx(2.9957, rel=1e-3)
 
 
 @given(few=st.integers(0, 128), more=st.integers(0, 128), days=st.floats(1.0, 28.0), promised=st.floats(0.0, 500.0))
@@ -77,7 +77,7 @@ def test_more_evictions_never_give_a_lower_promise(few: int, more: int, days: fl
     forecast = Forecast(
         dataclasses.replace(PROMISED, evictions_upper=promised), None, None, None, None, Confidence.HIGH
     )
-    less, many = (EvictionEvidence(count, days).held_to(forecast).now for count in (few, few + more))
+    less, many = (EvictionEvidence(count, days, count).held_to(forecast).now for count in (few, few + more))
     assert promised <= less.evictions_upper <= many.evictions_upper
     assert forecast.now.evictions_per_month <= less.evictions_per_month
 
@@ -88,12 +88,12 @@ def test_without_evictions_a_promise_is_as_it_was(days: float, promised: float) 
     forecast = Forecast(
         dataclasses.replace(PROMISED, evictions_upper=promised), PROMISED, None, None, None, Confidence.LOW
     )
-    assert EvictionEvidence(0, days).held_to(forecast) is forecast
+    assert EvictionEvidence(0, days, 0).held_to(forecast) is forecast
 
 
 def test_a_law_that_is_refuted_promises_nothing_of_other_values() -> None:
     """But what it says to evict as often."""
-    counted = EvictionEvidence(21, 7.0)
+    counted = EvictionEvidence(21, 7.0, 21)
     worse = dataclasses.replace(PROMISED, evictions_upper=400.0)
     for new, stays in ((PROMISED, None), (worse, worse), (None, None)):
         held = counted.held_to(Forecast(PROMISED, new, None, None, None, Confidence.HIGH))
@@ -112,6 +112,18 @@ def test_who_is_evicted_more_often_than_allowed_is_never_healthy(episodes: int) 
     assert f"{episodes} times live members were evicted within" in decision.finding.message
 
 
+def test_three_evictions_on_a_single_day_are_no_rate() -> None:
+    """A node that stalls for an afternoon, or an incident of the database, asks for no rollout of every group."""
+    short = worlds.settings("15s")
+    day = dataclasses.replace(history(8.0, 7.9, 7.8, since_days=28.0), values=short)
+    quiet, evicted = (dataclasses.replace(known_kafkajs(short), history=each) for each in (None, day))
+    assert evidence(history(8.0, 7.9, 7.8, since_days=28.0)) == EvictionEvidence(3, 28.0, 1)
+    assert decide(dataclasses.replace(worlds.situation(), history=history(8.0, 7.9, 7.8))).verdict is Verdict.HEALTHY
+    assert decide(evicted).finding.reason is decide(quiet).finding.reason
+    two = dataclasses.replace(day, episodes_s=(NOW.timestamp() - 20 * DAY_S, *day.episodes_s))
+    assert decide(dataclasses.replace(evicted, history=two)).finding.reason is Reason.DANGER
+
+
 def test_two_evictions_in_four_weeks_are_no_danger() -> None:
     """Values must not follow what may be chance."""
     decision = decide(dataclasses.replace(worlds.situation(), history=history(3.0, 9.0, since_days=28.0)))
@@ -120,7 +132,7 @@ def test_two_evictions_in_four_weeks_are_no_danger() -> None:
 
 def few(short: LivenessSettings, episodes: int, days: float) -> DecisionInput:
     """Return a healthy group that was evicted a few times within some days, with the objective's one a month."""
-    seen = history(*(0.1 + 0.2 * number for number in range(episodes)), since_days=days)
+    seen = history(*(days * number / (episodes + 1) for number in range(1, episodes + 1)), since_days=days)
     return dataclasses.replace(known_kafkajs(short), history=dataclasses.replace(seen, values=short))
 
 
@@ -143,11 +155,49 @@ def test_one_eviction_in_a_week_misses_no_objective_for_sure(episodes: int, held
     assert (None if decision.hold is None else decision.hold.reason) is held
 
 
+def remembering(long: LivenessSettings, noted: EvictingSession, **quantities: QuantityModel) -> DecisionInput:
+    """Return a healthy group whose model asks for half of its session, with one that evicted earlier noted."""
+    inputs = known_kafkajs(long)
+    seen = EvictionHistory(NOW - 10 * DAY, long, (), (), ("main", "orders"), (noted,))
+    assert isinstance(inputs.model, Fitted)
+    model = dataclasses.replace(inputs.model.model, quantities={**inputs.model.model.quantities, **quantities})
+    return dataclasses.replace(inputs, history=seen, model=Fitted("orders", model))
+
+
 def test_two_evictions_before_a_change_still_refute_what_a_law_promises_again() -> None:
     """S rose for them from 30 s; a law that does not know of them asks for half of it, or less than it was."""
     long, short = worlds.settings("45s"), worlds.settings("30s")
-    change = Application(long, short, NOW - timedelta(days=2), "workload-1")
-    before = dataclasses.replace(history(5.0, 7.0, since_days=10.0), values=long)
-    decision = decide(dataclasses.replace(known_kafkajs(long, application=change), history=before))
+    decision = decide(remembering(long, EvictingSession(short.session_timeout, 2, 8.0, 2, NOW - 5 * DAY, "")))
     assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
     assert "before the last change" in decision.advice
+
+
+@pytest.mark.parametrize("ago", [2, 400])
+def test_a_session_that_evicted_stays_refused_however_long_ago_that_was(ago: int) -> None:
+    """Else S rises and halves again every month or so, by two rollouts, for a law that never learns."""
+    noted = EvictingSession(timedelta(seconds=30), 3, 8.0, 3, NOW - ago * DAY, "")
+    decision = decide(remembering(worlds.settings("45s"), noted))
+    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+    assert "members were evicted 3 times within 8 days" in decision.advice
+
+
+def test_a_session_that_evicted_is_tried_again_when_the_policy_asks_for_something_else() -> None:
+    """Then a person wants it, or has changed what made members stand still."""
+    noted = EvictingSession(timedelta(seconds=30), 3, 8.0, 3, NOW - 5 * DAY, "another")
+    assert decide(remembering(worlds.settings("45s"), noted)).target is not None
+
+
+def test_a_longer_session_than_the_one_that_evicted_may_be_tried() -> None:
+    """Half of 45 s is more than 20 s."""
+    noted = EvictingSession(timedelta(seconds=20), 3, 8.0, 3, NOW - 5 * DAY, "")
+    assert decide(remembering(worlds.settings("45s"), noted)).target is not None
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "episodes", "verdict"), [(5, 1, Verdict.CHANGE), (5, 9, Verdict.HEALTHY), (50, 3, Verdict.HEALTHY)]
+)
+def test_a_law_that_counts_these_evictions_is_asked_again(days_ago: int, episodes: int, verdict: Verdict) -> None:
+    """Those of days that it does not rest on it does not count, and what they refute it may not promise."""
+    noted = EvictingSession(timedelta(seconds=30), episodes, 28.0, episodes, NOW - days_ago * DAY, "")
+    inputs = remembering(worlds.settings("45s"), noted, eviction=COUNTED)
+    assert decide(inputs).verdict is verdict

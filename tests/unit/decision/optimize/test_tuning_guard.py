@@ -49,6 +49,18 @@ def test_danger_does_not_wait_for_data() -> None:
     assert not found.only_recommend
 
 
+def test_what_cures_nothing_is_no_cure() -> None:
+    """With S at its ceiling an H alone saves, and evicts as before: it waits for data and a restart as savings do."""
+    slow = dataclasses.replace(question().current, session_timeout=seconds(60), heartbeat_interval=seconds(8))
+    asked = question(FROZEN, current=slow, evictions=6)
+    found = answer(asked)
+    assert found.now is not None
+    assert found.new is not None
+    assert found.new.evictions_per_month > 0.7 * found.now.evictions_per_month
+    assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert answer(dataclasses.replace(asked, watched_days=0.5)).target is None
+
+
 @pytest.mark.parametrize(("evictions", "days"), [(2, 14.0), (3, 100.0), (6, 0.0)])
 def test_few_evictions_are_no_danger(evictions: int, days: float) -> None:
     """Two may be chance, and three in a quarter are what was asked for."""

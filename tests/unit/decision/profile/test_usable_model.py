@@ -1,5 +1,6 @@
 """Which model may be used, and why another may not."""
 
+import math
 from datetime import date, timedelta
 from typing import Any
 
@@ -37,6 +38,16 @@ def test_every_library_finds_the_models_of_the_client_that_it_runs() -> None:
     for library, client in run.items():
         model = fitted.fitted(client=client)
         assert choosing.chosen([model], worlds.policy(library=library), now=NOW) == model
+
+
+@pytest.mark.parametrize("days", [math.inf, math.nan])
+@pytest.mark.parametrize("what", ["group_days", "member_days"])
+def test_who_was_watched_for_no_number_of_days_was_not_watched(what: str, days: float) -> None:
+    """More than a week, by comparison: whatever was asked for would be made at once, with the highest confidence."""
+    model = fitted.fitted(quantities={"absence": fitted.quantity(), "pollGap": fitted.quantity(**{what: days})})
+    refused = chosen(model)
+    assert isinstance(refused, Unfitted)
+    assert refused.message == "ConsumerGroupModel orders does not say for how many days pollGap was watched"
 
 
 def test_without_any_there_is_none() -> None:
