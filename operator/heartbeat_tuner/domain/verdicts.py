@@ -62,6 +62,7 @@ class Prediction:
         evictions_upper: the same at most, at 95 %.
         detection_s: from a crash to the removal, on average.
         rollout_cost: stalled partition-seconds of replacing every pod once.
+        stalled_per_eviction: partition-seconds, of one live member that is removed; None where nobody knows.
     """
 
     net_per_day: float
@@ -70,6 +71,7 @@ class Prediction:
     evictions_upper: float
     detection_s: float
     rollout_cost: float
+    stalled_per_eviction: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> Statement:
     if blocking is not None and not (is_ours and blocking.reason in _OF_OUR_ROLLOUT):
         return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
     if landed is None:
-        nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
+        nothing = Finding(Reason.NOTHING_TO_APPLY, "there is no recommended change to write")
         return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, nothing)
     return Statement(ConditionType.APPLIED, *landed)
 
