@@ -122,7 +122,7 @@ def checked(named: Named) -> list[str]:
     values = {"session-timeout": named.session_s, "heartbeat-interval": named.interval_s}
     values["max-poll-interval"] = named.poll_limit_s
     options = [f"--{name}={round(value * 1000)}ms" for name, value in values.items() if value is not None]
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = subprocess.run(
         [
             sys.executable,
             "-m",

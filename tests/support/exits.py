@@ -24,6 +24,7 @@ from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
@@ -192,7 +193,7 @@ class Place:
         self._cycle = Cycle(
             store=self._store,
             gatherer=gatherer,
-            workloads=workloads,
+            targets=ValueTargets(workloads, self._groups),
             policies=self._policies,
             slots=FakeSlotViews(),
             stops=FakeFleetStops(),

@@ -7,6 +7,7 @@ import pytest
 
 from bench import folklore, known_groups, observed
 from bench.folklore import NAMED
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.models.failure_profile import FailureProcess
 from heartbeat_tuner.tails.law import Law
 
@@ -34,4 +35,4 @@ def test_named_settings_are_some_that_the_library_takes(named: folklore.Named) -
     chosen = folklore.settings(named)
 
     assert chosen.session_timeout.total_seconds() == named.session_s
-    assert not folklore.catalogue.client(named.library).violations(chosen)
+    assert not catalogue.client(named.library).violations(chosen)
