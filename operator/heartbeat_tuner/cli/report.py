@@ -36,25 +36,23 @@ _STDIO: Final = "-"
 _T = TypeVar("_T")
 
 
-@click.command("report", short_help="Write a page of all groups: what tuning saves, and what is at risk.")
+@click.command("report", short_help="Write an HTML page of all groups: savings and risks.")
 @prometheus_options.optional
 @click.option(
-    "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+    "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, from 1m to 24h."
 )
-@click.option("--models", type=_FOLDER, metavar="FOLDER", help="Models, as `heartbeat-tuner fit` writes them.")
+@click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote.")
 @click.option(
     "--filename",
     "-f",
     "filenames",
     type=_FILE,
     multiple=True,
-    help="Policies and models, as `kubectl get cgp,cgm -A -o json` prints them; - is the standard input.",
+    help="Output of `kubectl get cgp,cgm -A -o json`; - is the standard input.",
 )
-@click.option("--group", "groups", multiple=True, help="Only this consumer group; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print the page's data instead.")
-@click.option(
-    "--output", "-o", type=OUTPUT, help="Where to write it; - is the standard output.  [default: report.html]"
-)
+@click.option("--group", "groups", multiple=True, help="Show only this consumer group. Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print the data of the page as JSON.")
+@click.option("--output", "-o", type=OUTPUT, help="File to write; - is the standard output.  [default: report.html]")
 def command(
     *,
     url: str | None,
@@ -67,10 +65,10 @@ def command(
     namespaces: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Write one page of all consumer groups: what tuning saves, what is at risk, and why.
+    """Write an HTML page of all consumer groups: savings, risks and reasons.
 
-    From a Prometheus, from models in a folder, from a cluster's policies, or from all of them. The page is one file
-    that loads nothing and runs no script. Nothing is changed anywhere.
+    Data comes from a Prometheus, from a folder of models, from a cluster's policies, or from all of them. The page is
+    one file that loads nothing and runs no script. The command changes nothing.
 
     Exit status: 0 if the report was written, 2 if the command line or a source cannot be used.
     """

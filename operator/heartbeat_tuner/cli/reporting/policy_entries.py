@@ -137,7 +137,13 @@ def _rate(rate: EpisodeRate | None) -> RateEntry | None:
     if rate is None:
         return None
     upper = rate.upper if rate.upper < _LARGEST else None
-    return RateEntry(episodes=rate.episodes, days=rate.days, per_day_lower=rate.lower, per_day_upper=upper)
+    return RateEntry(
+        episodes=rate.episodes,
+        days=rate.days,
+        per_day_lower=rate.lower,
+        per_day_upper=upper,
+        stalled_each=rate.stalled_each,
+    )
 
 
 def _label(change: ChangeEntry) -> str:
