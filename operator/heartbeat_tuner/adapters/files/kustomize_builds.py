@@ -126,14 +126,19 @@ def _resource(
     at = _beside(path, resource)
     inner = next((at / known for known in sorted(kustomize.NAMES) if (at / known).is_file()), None)
     if inner is not None:
-        return _built(_real(inner), str(inner), (*above, path), reading)
+        return _built(
+            _real(inner), os.path.normpath(Path(name).parent / resource / inner.name), (*above, path), reading
+        )
     text = _text(at)
     if text is None:
         reading.problems.append(FileProblem(name, f"{name} builds on {resource[:120]}, which cannot be read"))
         return []
     reading.consumed.add(_real(at))
     try:
-        return [(_real(at), body) for body in _expanded(manifest_yaml.documents(text, str(at)))]
+        return [
+            (_real(at), body)
+            for body in _expanded(manifest_yaml.documents(text, os.path.normpath(Path(name).parent / resource)))
+        ]
     except ManifestError as error:
         reading.problems.append(FileProblem(name, str(error)))
         return []

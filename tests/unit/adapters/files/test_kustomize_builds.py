@@ -148,6 +148,17 @@ def test_what_cannot_be_built_is_a_problem(tmp_path: Path, kustomization: str, w
     assert all(title == "Deployment orders" for title in values(contents))
 
 
+def test_a_problem_of_a_base_is_said_once(tmp_path: Path) -> None:
+    """By the name that the base has in the files, however many overlays build on it."""
+    files = {f"{name}/kustomization.yaml": "resources: [../base]" for name in ("dev", "prod")}
+    contents = read(
+        tmp_path, {**files, "base/kustomization.yaml": "resources: [gone.yaml, d.yaml]", "base/d.yaml": "a: ["}
+    )
+    gone, broken = contents.problems
+    assert gone.message == "base/kustomization.yaml builds on gone.yaml, which cannot be read"
+    assert broken.message.startswith("base/d.yaml, line 2 is no YAML")
+
+
 def test_other_machines_are_not_asked(tmp_path: Path) -> None:
     """And a patch for what is there is no mistake."""
     kustomization = "resources: ['https://example.com/base?ref=v1']\npatches: [{target: {name: orders}, patch: '{}'}]\n"
