@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts ov
 
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@
+
+broker-side: $(INSTALLED)  ## Raise a session at a real broker, without a restart, in two minutes; build/broker-side.json
+	@$(PYTHON) -m pytest -q tests/e2e/test_broker_side.py
 
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json
 	@$(PYTHON) tests/rings.py $@

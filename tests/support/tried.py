@@ -11,6 +11,7 @@ from heartbeat_tuner.domain.evidence import MissingWorkload, Pod, Workload
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.rollouts import CanaryPods, Failing, Rollout, UpdatedPod
 from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.policy_store import StorePart
@@ -159,7 +160,7 @@ class TriedStage(Stage):
         self.operator = Cycle(
             store=StorePart(self.store, self.shard),
             gatherer=self.gatherer(),
-            workloads=self.workloads,
+            targets=ValueTargets(self.workloads, self.groups),
             policies=self.policies,
             slots=self.slots,
             stops=self.stops,

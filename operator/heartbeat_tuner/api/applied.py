@@ -255,12 +255,22 @@ def promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
     """Return what a model said of values, in the API's notation; None where none was asked."""
     if promise is None:
         return None
-    return api.PromiseStatus(evictions_per_day_upper=promise.upper_per_day, trade=promise.is_trade)
+    return api.PromiseStatus(
+        evictions_per_day_upper=promise.upper_per_day,
+        trade=promise.is_trade,
+        stalled_per_eviction_before=promise.stalled_before,
+        stalled_per_eviction_after=promise.stalled_after,
+    )
 
 
 def promised(noted: api.PromiseStatus) -> PromisedRate:
     """Return what is noted that a model said."""
-    return PromisedRate(noted.evictions_per_day_upper, noted.trade)
+    return PromisedRate(
+        noted.evictions_per_day_upper,
+        noted.trade,
+        stalled_before=noted.stalled_per_eviction_before,
+        stalled_after=noted.stalled_per_eviction_after,
+    )
 
 
 def _outcome(word: str) -> Outcome:

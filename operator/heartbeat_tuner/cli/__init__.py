@@ -8,7 +8,8 @@ A new command is a module here, and a name in `COMMANDS`; one that needs more th
 
 import difflib
 import importlib
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import click
 
@@ -37,8 +38,17 @@ EXTRAS: Final = {"run": "operator", "webhook": "operator"}
 """
 
 
-class _OnDemand(click.Group):
-    """A group whose commands are imported when they are asked for."""
+class OnDemandGroup(click.Group):
+    """A group whose commands are imported when they are asked for.
+
+    Args:
+        modules: the full name of each command's module, in which it is called `command`.
+        rest: what click takes.
+    """
+
+    def __init__(self, *, modules: Mapping[str, str], **rest: Any) -> None:
+        super().__init__(**rest)
+        self._modules = modules
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -55,13 +65,15 @@ class _OnDemand(click.Group):
         return super().resolve_command(context, args)
 
     def list_commands(self, _context: click.Context) -> list[str]:
-        return list(COMMANDS)
+        """Return the names of the commands."""
+        return list(self._modules)
 
     def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        """Return a command; None if there is none of that name."""
+        if name not in self._modules:
             return None
         try:
-            command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+            command: click.Command = importlib.import_module(self._modules[name]).command
         except ModuleNotFoundError as error:
             if name not in EXTRAS or error.name is None or error.name.startswith("heartbeat_tuner"):
                 raise
@@ -85,7 +97,11 @@ class _Unavailable(click.Command):
         raise self._problem
 
 
-@click.group(cls=_OnDemand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=OnDemandGroup,
+    modules={name: f"{__name__}.{name}" for name in COMMANDS},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__)
 def cli() -> None:
     """Tune the liveness settings of Kafka consumer groups from measured delays."""

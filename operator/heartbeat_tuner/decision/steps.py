@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision import between_workloads, workload_parts
+from heartbeat_tuner.decision.at_broker import group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
-from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
@@ -129,13 +129,13 @@ def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
 
 
-def broker_sets_the_values(inputs: DecisionInput, _derived: Derived) -> Decision | None:
-    """Decide nothing for a group of the consumer protocol (KIP-848): its S and H are not the client's."""
-    return (
-        Decision(Verdict.UNKNOWN, group_facts.consumer_protocol(inputs.group))
-        if inputs.group.consumer_protocol
-        else None
-    )
+def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide on a group of the consumer protocol (KIP-848) by itself: its S and H are not the client's."""
+    group, cluster, model = inputs.group, inputs.cluster, inputs.model
+    if not group.consumer_protocol:
+        return None
+    seen = (derived.record, derived.current.settings, derived.shown)
+    return group_values.decided(group, inputs.policy, inputs.client, cluster, model, *seen)
 
 
 def values_are_unreadable(inputs: DecisionInput, derived: Derived) -> Decision | None:

@@ -80,6 +80,9 @@ class Reason(enum.StrEnum):
     CANARY_RUNNING = "CanaryRunning"  # some pods have the new values and are watched; the template gets them later
     CANARY_ENDED = "CanaryEnded"  # a canary ended without a result; its pods go back, and another one begins later
     FLEET_STOPPED = "FleetStopped"  # too many groups were evicted after changes; a person has to resume
+    GROUPS_NOT_ALTERED = "GroupsNotAltered"  # the operator may not write to the groups of this cluster
+    GROUP_CONFIG_FOREIGN = "GroupConfigForeign"  # somebody else set the group's values at the broker since our write
+    GROUP_CONFIG_REFUSED = "GroupConfigRefused"  # Kafka refused the new values of the group; nothing was written
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # an object changed between read and write; the next cycle retries
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer, or refused the request
 
@@ -118,7 +121,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.POLL_GAP_EXCEEDS_LIMIT: "Set the recommended values, or make handlers faster.",
         Reason.UNSTABLE: "Set the recommended values. Look for rollouts, autoscaling and crashes, too.",
         Reason.DANGER: "Set the recommended values, or use mode `Apply`.",
-        Reason.CONSUMER_PROTOCOL: "Set session and heartbeat at the broker; the operator changes nothing here.",
+        Reason.CONSUMER_PROTOCOL: "Read the message; [tune at the broker](../how-to/broker-side.md) says more.",
         Reason.CHEAPER: "Set the recommended values, or use mode `Apply`.",
         Reason.REBALANCED_BY_OTHERS: "Tune the workload whose members the message names.",
         Reason.NO_EFFECT: "Make the application read the variables, or correct `client.env`.",
@@ -152,6 +155,9 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.CANARY_RUNNING: "Wait ([more](../how-to/canary.md)).",
         Reason.CANARY_ENDED: "Wait for the next canary ([why one ends](../how-to/canary.md)).",
         Reason.FLEET_STOPPED: "Follow [the steps after a stop](../how-to/fleet-stop.md), then resume.",
+        Reason.GROUPS_NOT_ALTERED: "Set `alterGroups` of the cluster ([how](../how-to/broker-side.md)).",
+        Reason.GROUP_CONFIG_FOREIGN: "[Read how](../how-to/broker-side.md) to keep or undo their values.",
+        Reason.GROUP_CONFIG_REFUSED: "Correct what the message names: a right, or a bound of brokers and controllers.",
         Reason.CHANGED_MEANWHILE: "Wait for the next cycle.",
         Reason.API_SERVER_ERROR: "Read the message: it has the right that is missing, or the webhook that refused.",
         Reason.VERIFYING: "Wait; the message has until when at most.",

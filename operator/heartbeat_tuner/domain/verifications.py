@@ -46,10 +46,14 @@ class PromisedRate:
     Attributes:
         upper_per_day: evictions of the whole group a day at most, at 95 %.
         is_trade: whether more evictions than before were accepted for something else.
+        stalled_before: partition-seconds that one eviction stalled with the values before; None where nobody knows.
+        stalled_after: likewise with the new ones.
     """
 
     upper_per_day: float
     is_trade: bool = False
+    stalled_before: float | None = None
+    stalled_after: float | None = None
 
 
 LEAST_CANARY_PODS: Final = 4
@@ -211,12 +215,15 @@ class EpisodeRate:
         days: of exposure.
         lower: the rate per day is above it with a probability of 97.5 %.
         upper: the rate per day is below it with a probability of 97.5 %.
+        stalled_each: partition-seconds that one eviction stalls, by the model's word at the write; None where no model
+            was asked. An episode of several evictions stalls more.
     """
 
     episodes: int
     days: float
     lower: float
     upper: float
+    stalled_each: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

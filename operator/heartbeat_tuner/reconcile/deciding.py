@@ -87,13 +87,16 @@ class Decider:
 
         Not whether it is the same: in a group that needs it most members come and go all the time.
         """
-        before = outcome.inputs.group
-        if group == before:
+        seen = outcome.inputs.group
+        if group == seen:
             return True
-        if (group.consumer_protocol, group.config) != (before.consumer_protocol, before.config):
+        if (group.consumer_protocol, group.config) != (seen.consumer_protocol, seen.config):
             return False  # what is in force is the broker's, and was taken from there
         again = self._decided(dataclasses.replace(outcome.inputs, group=group))
-        return isinstance(again, Decided) and again.decision.to_apply == outcome.decision.to_apply
+        if not isinstance(again, Decided):
+            return False
+        now, before = again.decision, outcome.decision
+        return (now.to_apply, now.to_alter) == (before.to_apply, before.to_alter)
 
     def _decided(self, gathered: Gathered) -> Result:
         """Decide on one policy; a surprise costs this policy this pass."""

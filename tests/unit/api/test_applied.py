@@ -29,7 +29,7 @@ REVERT = Application(
     "app",
     entries={"KAFKA_SESSION_TIMEOUT_MS": "1000"},
     entries_before={},
-    promise=PromisedRate(0.5, is_trade=True),
+    promise=PromisedRate(0.5, is_trade=True, stalled_before=40.0, stalled_after=90.0),
     reverts=FAILED.at,
     failed=(FAILED,),
 )

@@ -13,8 +13,8 @@ from tests.golden import __main__ as golden
 from tests.golden import cases, files
 from tests.golden.cases import CaseError
 
-OUTSIDE_OF_DECIDE = {Reason.GROUP_NOT_OWNED, Reason.NO_SERIES}
-"""That rooms beside `decide` give: who may know of a group at all, and what metrics alone cannot say."""
+OUTSIDE_OF_DECIDE = {Reason.NO_SERIES}
+"""That rooms beside `decide` give: what metrics alone cannot say."""
 
 PASSED_ON = {Reason.PROMETHEUS_UNREACHABLE, Reason.METRICS_STALE, Reason.WORSE, Reason.ROLLOUT_FAILED}
 """That what measures or verifies gives, and decide passes on."""

@@ -52,6 +52,12 @@ class PromiseStatus(Model):
     trade: Annotated[bool, Field(description="Whether the change accepts more evictions for a faster detection.")] = (
         False
     )
+    stalled_per_eviction_before: Annotated[
+        Rate | None, Field(description="Partition-seconds that one eviction stalls with the values before.")
+    ] = None
+    stalled_per_eviction_after: Annotated[
+        Rate | None, Field(description="Partition-seconds that one eviction stalls with these values.")
+    ] = None
 
 
 class FailedStatus(Model):
@@ -166,6 +172,23 @@ class EpisodeRateStatus(Model):
     per_day_upper: Annotated[Rate | None, Field(description="Upper bound a day, at 97.5 %. Absent while unknown.")] = (
         None
     )
+    stalled_partition_seconds_each: Annotated[
+        Rate | None,
+        Field(
+            description=(
+                "Partition-seconds that one eviction stalls, as the fitted model said when the change was written; "
+                "absent where no model was asked."
+            )
+        ),
+    ] = None
+    stalled_partition_seconds_per_day_lower: Annotated[
+        Rate | None,
+        Field(description="perDayLower times stalledPartitionSecondsEach; absent while one is unknown."),
+    ] = None
+    stalled_partition_seconds_per_day_upper: Annotated[
+        Rate | None,
+        Field(description="perDayUpper times stalledPartitionSecondsEach; absent while one is unknown."),
+    ] = None
 
 
 class EffectStatus(Model):

@@ -28,6 +28,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     moment,
     open_word,
 )
+from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import SlotsStatus
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
@@ -251,6 +252,7 @@ class Status(Model):
     taken_back: TakenBackStatus | None = None
     contradicted: ContradictedStatus | None = None
     writing: Writing | None = None
+    group_config: GroupConfigStatus | None = None
     verification: VerificationStatus | None = None
     canary: CanaryStatus | None = None
     reverted: Annotated[

@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, join, say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.domain.verifications import CanaryPhase
+from heartbeat_tuner.reconcile.at_broker import group_reports
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.status import change_notes, initial_values, landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
@@ -87,9 +88,12 @@ def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -
     tried = _tried(outcome)
     if tried is not None:
         applied = Statement(ConditionType.APPLIED, ConditionStatus.FALSE, outcome.failure or tried)
+    at_broker = group_reports.applied(outcome)
+    if at_broker is not None:
+        applied = Statement(ConditionType.APPLIED, *at_broker)
     if outcome.inputs.policy.suspended:
         yield _suspended(applied)
-    elif is_known or tried is not None or outcome.last_application is not None:
+    elif is_known or tried is not None or outcome.last_application is not None or at_broker is not None:
         yield applied  # where values are does not depend on metrics: pods that crash have none
     checked = _verified(outcome, tried)
     if checked is not None:

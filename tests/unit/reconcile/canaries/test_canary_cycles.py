@@ -67,6 +67,10 @@ async def test_a_quarter_of_the_pods_has_the_values_first_and_then_all() -> None
     (write,) = stage.workloads.writes
     assert f"{write.target.session_timeout.total_seconds():g}s" == values["sessionTimeout"]
     assert evicted(stage) == FIRST_TWO
+    promise = stage.policies.status_of(ORDERS)["applied"]["promise"]
+    # What one eviction stalls hangs on the beat and the polls, not on the session.
+    assert 0.0 < promise["stalledPerEvictionBefore"] < 1_000.0
+    assert 0.0 < promise["stalledPerEvictionAfter"] < 1_000.0
     await stage.cycle()
     assert stage.canary == {}
 
