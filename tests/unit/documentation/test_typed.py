@@ -25,6 +25,7 @@ def problems(text: str, language: str = "sh") -> list[str]:
         "for each in a b; do\n  kubectl get pods --namespace $each\ndone",
         "kubectl get cgp --output jsonpath='{.status.verdict}' > file",
         "kubectl -n shop delete pod orders-1",
+        "kubectl heartbeat-tuner status orders -n shop",
         "python -m bench.idle",
     ],
 )
@@ -42,6 +43,7 @@ def test_these_can_be_typed(text: str) -> None:
         ("heartbeat-tuner recommend --group orders", "Missing option '--client'"),
         ("kubectl get pods | heartbeat-tuner reprot -", "there is no command reprot"),
         ("kubectl gte cgp", "gte is no verb"),
+        ("kubectl heartbeat-tuner puase orders", "there is no command puase"),
         ("kubectl get cgp --namespaces shop", "--namespaces is no flag"),
         ("kubectl get consumergrouppolicys", "there is no kind consumergrouppolicys"),
         ("kubectl get cgp -o jsonpath='{.status.verdikt}'", "no status has the field verdikt"),
