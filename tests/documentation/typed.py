@@ -96,15 +96,14 @@ def parse(command: Command, checkout: Path) -> None:
 
 
 def _own(words: Sequence[str], _checkout: Path) -> None:
-    _click(cli, words)
+    _in_group(cli, words)
 
 
-def _click(group: click.Group, words: Sequence[str]) -> None:
+def _in_group(group: click.Group, words: Sequence[str]) -> None:
+    """Parse a command as one of ours does; that of a group alone asks for help."""
     name, *arguments = words
     around = click.Context(group)
-    if name == "--help":
-        return
-    command = group.get_command(around, name)
+    command = group if name == "--help" else group.get_command(around, name)
     if command is None:
         raise UnknownCommandError(f"there is no command {name}: choose one of {', '.join(group.list_commands(around))}")
     context = click.Context(command, info_name=name)
@@ -143,7 +142,7 @@ def _python(words: Sequence[str], checkout: Path) -> None:
 
 def _kubectl(words: Sequence[str], checkout: Path) -> None:
     if words[:1] == ["heartbeat-tuner"]:
-        _click(plugin, words[1:])
+        _in_group(plugin, words[1:])
         return
     _known(words, KUBECTL, KUBECTL_FLAGS)
     for file in _values(words, "--filename", "-f"):
