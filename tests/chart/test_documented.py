@@ -38,7 +38,7 @@ def test_the_documented_command_installs_the_documented_configuration(helm: Helm
 
 def test_the_quick_start_installs_what_its_reader_exports(helm: Helm) -> None:
     """With the values that the page gives, a tag of digits among them: `--set` would make a number of it."""
-    (export,) = documents.code_blocks(documents.QUICK_START, "sh")
+    *_, export = documents.code_blocks(documents.QUICK_START, "sh")
     given = dict(one.split("=", 1) for one in shlex.split(export)[1:])
     (commands,) = documents.code_blocks(documents.QUICK_START, "shell")
     said = settings_of(string.Template(commands).substitute(given))
@@ -110,10 +110,10 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
             "`mode: Initial`, `staticMembership: Enabled` and `staticMembership: Auto`",
             "new pods changed",
         ),
-        ("full", {}, "new pods changed only for\nthose with `mode: Initial`", "webhook.enabled is false"),
+        ("full", {}, "new pods only for\nthose with `mode: Initial`", "webhook.enabled is false"),
         ("full", {}, "kubectl create job first-fit --from=cronjob/heartbeat-tuner-fit", "webhook.enabled is false"),
         ("lake", {}, "crds.install is false", "WARNING"),
-        ("namespaced", {}, "It looks after these namespaces only, which have to be there: shop, billing", "WARNING"),
+        ("namespaced", {}, "It watches only these namespaces, which must exist: shop, billing", "WARNING"),
         ("namespaced", {}, "metadata: {name: orders, namespace: shop}", "namespace: default"),
         ("minimal", {"crds": {"keep": False}}, "WARNING: crds.keep is false", "crds.install"),
     ],

@@ -10,6 +10,7 @@ import click
 
 from heartbeat_tuner.api import crd
 from heartbeat_tuner.cli import cli
+from heartbeat_tuner.cli.kubectl.plugin import plugin
 from tests.architecture import prose, source
 
 _TEMPLATE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -41,14 +42,15 @@ def texts(checkout: Path) -> Iterator[ShownText]:
 
 def helps() -> Iterator[ShownText]:
     """Yield the help of each command and of each of its options."""
-    context = click.Context(cli)
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        assert command is not None
-        yield ShownText(f"{name} --help", 0, command.help or "")
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                yield ShownText(f"{name} --help, {parameter.opts[0]}", 0, parameter.help or "")
+    for group in (cli, plugin):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            yield ShownText(f"{name} --help", 0, command.help or "")
+            for parameter in command.params:
+                if isinstance(parameter, click.Option):
+                    yield ShownText(f"{name} --help, {parameter.opts[0]}", 0, parameter.help or "")
 
 
 def descriptions(path: str, schema: Mapping[str, Any]) -> Iterator[ShownText]:

@@ -19,13 +19,14 @@ import click
 
 from heartbeat_tuner.api import crd
 from heartbeat_tuner.cli import cli
+from heartbeat_tuner.cli.kubectl.plugin import plugin
 from tests.documentation.findings import Finding
 from tests.documentation.markdown import Page
 from tests.documentation.shell_lines import LANGUAGES, Command, commands
 
 OTHERS: Final = {
     *("cd", "docker", "done", "export", "for", "git", "kind", "minikube", "pip", "sed"),
-    *("kafka-acls", "kafka-client-metrics.sh", "kafka-consumer-groups.sh", "kustomize"),
+    *("kafka-acls", "kafka-client-metrics.sh", "kafka-configs", "kafka-consumer-groups.sh", "kustomize"),
 }
 """Programs that are not ours, and words of the shell: only that they are called so is known."""
 
@@ -95,11 +96,16 @@ def parse(command: Command, checkout: Path) -> None:
 
 
 def _own(words: Sequence[str], _checkout: Path) -> None:
+    _in_group(cli, words)
+
+
+def _in_group(group: click.Group, words: Sequence[str]) -> None:
+    """Parse a command as one of ours does; that of a group alone asks for help."""
     name, *arguments = words
-    around = click.Context(cli)
-    command = cli.get_command(around, name)
+    around = click.Context(group)
+    command = group if name == "--help" else group.get_command(around, name)
     if command is None:
-        raise UnknownCommandError(f"there is no command {name}: choose one of {', '.join(cli.list_commands(around))}")
+        raise UnknownCommandError(f"there is no command {name}: choose one of {', '.join(group.list_commands(around))}")
     context = click.Context(command, info_name=name)
     try:
         given, _, order = command.make_parser(context).parse_args(list(arguments))
@@ -135,6 +141,9 @@ def _python(words: Sequence[str], checkout: Path) -> None:
 
 
 def _kubectl(words: Sequence[str], checkout: Path) -> None:
+    if words[:1] == ["heartbeat-tuner"]:
+        _in_group(plugin, words[1:])
+        return
     _known(words, KUBECTL, KUBECTL_FLAGS)
     for file in _values(words, "--filename", "-f"):
         if "/" in file and not (checkout / file).exists():

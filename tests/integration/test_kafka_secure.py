@@ -428,14 +428,17 @@ async def test_the_documented_rights_are_enough(locked: Kafka, scram: KafkaAcces
 async def test_to_alter_groups_takes_one_right_more(locked: Kafka, scram: KafkaAccess) -> None:
     """Without it the command that grants it is told; with it and those for reading the write is done."""
     set_scram_password(locked.bootstrap, "altering", SCRAM_PASSWORD)
-    for page, lacks in (("kafka-security", "DescribeConfigs"), ("broker-side", "AlterConfigs")):
+    for page, lacks in (
+        ("docs/how-to/kafka-security.md", "DescribeConfigs"),
+        ("docs/how-to/broker-side.md", "AlterConfigs"),
+    ):
         access = dataclasses.replace(scram, username="altering", alters_groups=True)
         with (
             closing(KafkaGroups({"main": access}, timeout=TIMEOUT, fence=TimedFence())) as groups,
             pytest.raises(GroupConfigRefusedError, match=f"the right {lacks} on group"),
         ):
             await altered(groups)
-        blocks = documents.code_blocks(f"docs/how-to/{page}.md", "shell")
+        blocks = documents.code_blocks(page, "shell")
         (commands,) = [text.replace("\\\n", " ").strip() for text in blocks if "kafka-acls" in text]
         for command in commands.splitlines():
             grant(locked.bootstrap, command, principal="User:altering")

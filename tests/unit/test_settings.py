@@ -54,10 +54,13 @@ def test_times_are_durations(tmp_path: Path) -> None:
         ("", "(whole file): "),
         ("- a", "(whole file): "),
         ("kafka: {clusters: {}}", "prometheus: Field required"),
-        (MINIMAL.replace("http://", ""), "prometheus.url: String should match pattern"),
+        (
+            MINIMAL.replace("http://", ""),
+            "prometheus.url: write http://prometheus:9090 or https://…: 'prometheus:9090'",
+        ),
         (MINIMAL.replace("bootstrapServers", "servers"), "kafka.clusters.main.bootstrapServers: Field required"),
         (MINIMAL + "interval: 60", "interval: write a duration as text, like 60s"),
-        (MINIMAL + "interval: 1d", "interval: '1d' is not a duration"),
+        (MINIMAL + "interval: 1w", "interval: '1w' is not a duration"),
         (MINIMAL + "interval: 0s", "interval: '0s' is not between 100ms and 10m; choose a time within that"),
         (MINIMAL + "interval: 99ms", "interval: '99ms' is not between 100ms and 10m"),
         (MINIMAL + "interval: 601s", "interval: '601s' is not between 100ms and 10m"),
@@ -118,6 +121,14 @@ def test_heartbeats_have_no_budget_unless_one_is_set(tmp_path: Path) -> None:
     """In requests a second, of one Kafka cluster."""
     assert loaded(tmp_path, MINIMAL).kafka.clusters["main"].heartbeat_budget is None
     assert loaded(tmp_path, reached("heartbeatBudget: 2.5")).kafka.clusters["main"].heartbeat_budget == 2.5
+
+
+def test_groups_are_not_altered_unless_that_is_set(tmp_path: Path) -> None:
+    """Kafka is only read by default, and a word that is no boolean is none."""
+    assert not loaded(tmp_path, MINIMAL).kafka.clusters["main"].alter_groups
+    assert loaded(tmp_path, reached("alterGroups: true")).kafka.clusters["main"].alter_groups
+    with pytest.raises(InvalidSettingsError, match=rf"{CLUSTER}\.alterGroups: "):
+        loaded(tmp_path, reached("alterGroups: sometimes"))
 
 
 @pytest.mark.parametrize("budget", ["0", "-1", ".inf", ".nan", "10s"])
@@ -355,14 +366,20 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"url": "http://"}, "prometheus.url: String should match pattern"),
-        ({"url": "http://:9090"}, "prometheus.url: 'http://:9090' has no host and port; write one like http://"),
-        ({"url": "http://a:b"}, "prometheus.url: 'http://a:b' has no host and port; write one like"),
-        ({"url": "http://[::1"}, "prometheus.url: 'http://[::1' has no host and port"),
+        ({"url": "http://"}, "prometheus.url: write host and port, like http://prometheus:9090: 'http://' is no"),
+        ({"url": "http://:9090"}, "prometheus.url: write host and port, like http://prometheus:9090: 'http://:9090'"),
+        ({"url": "http://a:b"}, "prometheus.url: write host and port, like http://prometheus:9090: 'http://a:b'"),
+        ({"url": "http://[::1"}, "prometheus.url: write host and port, like http://prometheus:9090: 'http://[::1'"),
         ({"url": "http://me:hidden@prometheus"}, "prometheus.url: holds a user or a password; use basicAuth"),
         ({"url": "http://hidden@prometheus"}, "prometheus.url: holds a user or a password; use basicAuth"),
-        ({"url": "http://me:hidden/@prometheus"}, "prometheus.url: the address has no host and port; write one like"),
-        ({"url": "http://me:hidden@:9090"}, "prometheus.url: the address has no host and port; write one like"),
+        (
+            {"url": "http://me:hidden/@prometheus"},
+            "prometheus.url: write host and port, like http://prometheus:9090: the address",
+        ),
+        (
+            {"url": "http://me:hidden@:9090"},
+            "prometheus.url: write host and port, like http://prometheus:9090: the address",
+        ),
         ({"url": "http://prometheus/?token=hidden"}, "prometheus.url: ends in ?... or #...; give only the part"),
         ({"url": "http://prometheus/#graph"}, "prometheus.url: ends in ?... or #..."),
         ({"headers": {"A B": "c"}}, "prometheus.headers: 'A B' is no name of a header"),
@@ -382,7 +399,7 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
         ),
         (
             {"url": "HTTP://p", "basicAuth": {"username": "a", "passwordFile": "FOLDER/secret"}},
-            "prometheus.url: String should match pattern",
+            "prometheus.url: write http://p or https://…: 'HTTP://p' has no such scheme",
         ),
         (
             {"url": "http://p", "basicAuth": {"username": "a", "passwordFile": "FOLDER/secret"}},

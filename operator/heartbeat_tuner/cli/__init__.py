@@ -6,6 +6,7 @@ A new command is a module here, and a name in `COMMANDS`; one that needs more th
 `EXTRAS`, too.
 """
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any, Final
@@ -48,6 +49,20 @@ class OnDemandGroup(click.Group):
     def __init__(self, *, modules: Mapping[str, str], **rest: Any) -> None:
         super().__init__(**rest)
         self._modules = modules
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is asked for.
+
+        Raises:
+            click.UsageError: there is none of that name; it has the nearest one.
+        """
+        name = args[0]
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        if name not in COMMANDS and near and not name.startswith("-"):
+            context.fail(f"No such command '{name}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(context, args)
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Return the names of the commands."""

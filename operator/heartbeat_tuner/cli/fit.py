@@ -116,7 +116,7 @@ def _day(text: str | None) -> date | None:
     try:
         day = None if text is None else date.fromisoformat(text)
     except ValueError:
-        raise UsageProblem(f"--until {text!r}: is no day; write one like 2026-11-20") from None
+        raise UsageProblem(f"--until: write a day like 2026-11-20; {text!r} is not one") from None
     if day is not None and day < _EARLIEST:
         raise UsageProblem(f"--until {text}: choose a day from {_EARLIEST} on; times are counted from 1970")
     return day

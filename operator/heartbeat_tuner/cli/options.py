@@ -18,19 +18,21 @@ _BARE_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def duration(text: str) -> timedelta:
-    """Return a duration in Go's notation that Kafka's protocol can hold; click calls its kind by this name.
+    """Return a duration that Kafka's protocol can hold, in Go's notation or with days; click calls its kind so.
 
     Raises:
         click.BadParameter: it is none.
     """
     if _BARE_NUMBER.fullmatch(text):
-        raise click.BadParameter(f"{text!r} has no unit; write {text}ms or {text}s, whichever is meant")
+        raise click.BadParameter(f"add a unit, like {text}ms, {text}s or {text}m: {text!r} has none")
     try:
-        parsed = durations.parse(text)
+        parsed = durations.parse_days(text)
     except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+        if re.fullmatch(durations.GO_DURATION_PATTERN, text):
+            raise click.BadParameter(str(error)) from error
+        raise click.BadParameter(f"write a duration like 45s, 333ms, 1h30m or 14d: {text!r} is not one") from error
     if not timedelta(0) < parsed <= _LONGEST:
-        raise click.BadParameter(f"{text!r} is not between 1ms and {durations.show(_LONGEST)}")
+        raise click.BadParameter(f"choose a time between 1ms and {durations.show(_LONGEST)}; {text!r} is outside")
     return parsed
 
 

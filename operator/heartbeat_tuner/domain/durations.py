@@ -15,6 +15,9 @@ GO_DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 _TERM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _UNIT_MS: Final = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 
+_DAYS: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)d")
+_HOURS_A_DAY: Final = 24
+
 DAY_S: Final = 86_400.0
 
 MONTH_DAYS: Final = 30.0
@@ -41,6 +44,21 @@ def parse(text: str) -> timedelta:
         ValueError: `text` is not in Go's notation, or longer than Go can hold; the message shows what is right.
     """
     return _cached(text) if len(text) <= _SHORT else _parsed(text)
+
+
+def parse_days(text: str) -> timedelta:
+    """Return the duration that a person typed: as `parse`, and days may come first (`14d`, `1d12h`).
+
+    Policies have no days: the API server checks their durations as Go does.
+
+    Raises:
+        ValueError: as of `parse`.
+    """
+    days = _DAYS.match(text)
+    if days is None:
+        return parse(text)
+    hours = parse(f"{float(days[1]) * _HOURS_A_DAY:.9f}h")
+    return hours + parse(text[days.end() :]) if days.end() < len(text) else hours
 
 
 def _parsed(text: str) -> timedelta:

@@ -47,6 +47,7 @@ class FoundConsumer:
         others: what else is set.
         group: the group's name; empty where it is not seen.
         findings: what reading it found.
+        overlay: which of several kustomizations deploys it; empty where there are not several.
     """
 
     title: str
@@ -60,6 +61,7 @@ class FoundConsumer:
     others: OtherProperties = NO_OTHERS
     group: str = ""
     findings: Sequence[LintFinding] = ()
+    overlay: str = ""
 
     def inspected(self, client: Client) -> Inspected:
         """Return the settings as one library has them."""

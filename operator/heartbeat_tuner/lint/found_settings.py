@@ -62,6 +62,7 @@ class FoundSettings:
         unseen_prefixes: of variables that come from where nobody can look: `""` may be any.
         workload: of the container; None elsewhere.
         framework: where the kind of the object says who reads it.
+        overlay: which of several kustomizations deploys it; empty where there are not several.
     """
 
     title: str
@@ -71,6 +72,7 @@ class FoundSettings:
     unseen_prefixes: Sequence[str] = ()
     workload: WorkloadFacts | None = None
     framework: Framework | None = None
+    overlay: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ class Interpreter:
             others=self._others(pairs),
             group=self._plain(pairs, Meaning.GROUP_ID),
             findings=tuple(self._findings),
+            overlay=self._found.overlay,
         )
 
     def _own(self, setting: Setting | None) -> Setting | None:

@@ -74,7 +74,7 @@ _SECRET_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorizat
 class PrometheusSettings(Section):
     """Where metrics are read, and who reads them. Secrets stand in files, never here."""
 
-    url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
+    url: str
     timeout: Timeout = timedelta(seconds=10)  # below a pod's usual grace period: a query may hold up the end
     headers: dict[str, str] = Field(default_factory=dict)
     bearer_token_file: MountedFile | None = None
@@ -87,15 +87,17 @@ class PrometheusSettings(Section):
     @field_validator("url")
     @classmethod
     def _is_a_base_address(cls, url: str) -> str:
+        # Not shown where there is an @: what stands before it may be a password.
+        shown, bare = ("the address", "…") if "@" in url else (repr(url), url.rpartition("://")[2])
+        if re.match(r"https?://", url) is None:
+            raise ValueError(f"write http://{bare or 'prometheus:9090'} or https://…: {shown} has no such scheme")
         try:
             parts = urlsplit(url)
             host, _ = parts.hostname, parts.port
         except ValueError:
             host = None
-        # Not shown where there is an @: what stands before it may be a password.
-        if not host:
-            sentence = "the address" if "@" in url else repr(url)
-            raise ValueError(f"{sentence} has no host and port; write one like http://prometheus:9090")
+        if not host or re.search(r"\s", url):
+            raise ValueError(f"write host and port, like http://prometheus:9090: {shown} is no such address")
         if parts.username is not None or parts.password is not None:
             raise ValueError("holds a user or a password; use basicAuth, whose password is in a file")
         if parts.query or parts.fragment:

@@ -14,7 +14,7 @@ from heartbeat_tuner.domain import durations
 def _parsed(text: object) -> timedelta:
     if not isinstance(text, str):
         raise ValueError("write a duration as text, like 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
-    return durations.parse(text)
+    return durations.parse_days(text)
 
 
 def _duration(text: object) -> timedelta:

@@ -91,8 +91,8 @@ def test_what_would_take_too_long_is_refused_with_what_would_not(members: int) -
     ("options", "words"),
     [
         (("--to", "session-timeout"), "--to 'session-timeout': write it like session-timeout=20s"),
-        (("--to", "sesion-timeout=20s"), "write it like session-timeout=20s; the Java consumer has fetch-wait"),
-        (("--to", "session-timeout=20"), "--to session-timeout: '20' has no unit"),
+        (("--to", "sesion-timeout=20s"), "did you mean session-timeout=20s? the Java consumer has fetch-wait"),
+        (("--to", "session-timeout=20"), "--to session-timeout: add a unit, like 20ms, 20s or 20m: '20' has none"),
         (("--to", "session-timeout=20s", "--to", "session-timeout=30s"), "session-timeout is given twice"),
         (("--to", "session-timeout=2s"), "--to: the Java consumer refuses to start with a heartbeat interval (3s)"),
         (("--session-timeout", "2s"), "what is set: the Java consumer refuses to start"),

@@ -25,6 +25,7 @@ def problems(text: str, language: str = "sh") -> list[str]:
         "for each in a b; do\n  kubectl get pods --namespace $each\ndone",
         "kubectl get cgp --output jsonpath='{.status.verdict}' > file",
         "kubectl -n shop delete pod orders-1",
+        "kubectl heartbeat-tuner status orders -n shop",
         "python -m bench.idle",
     ],
 )
@@ -38,10 +39,11 @@ def test_these_can_be_typed(text: str) -> None:
     [
         ("heartbeat-tuner chekc", "there is no command chekc"),
         ("heartbeat-tuner check --sesion-timeout 1s", "No such option '--sesion-timeout"),
-        ("heartbeat-tuner check --session-timeout 10", "'10' has no unit"),
+        ("heartbeat-tuner check --session-timeout 10", "add a unit, like 10ms"),
         ("heartbeat-tuner recommend --group orders", "Missing option '--client'"),
         ("kubectl get pods | heartbeat-tuner reprot -", "there is no command reprot"),
         ("kubectl gte cgp", "gte is no verb"),
+        ("kubectl heartbeat-tuner puase orders", "there is no command puase"),
         ("kubectl get cgp --namespaces shop", "--namespaces is no flag"),
         ("kubectl get consumergrouppolicys", "there is no kind consumergrouppolicys"),
         ("kubectl get cgp -o jsonpath='{.status.verdikt}'", "no status has the field verdikt"),

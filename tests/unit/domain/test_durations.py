@@ -1,5 +1,6 @@
 """Go's notation for durations, read and written."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -46,6 +47,22 @@ def test_durations_longer_than_go_can_hold_are_refused(text: str) -> None:
     """A number that no calculation survives is a mistake of its author, not an overflow somewhere behind."""
     with pytest.raises(ValueError, match=r"is longer than 2562047h"):
         durations.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"), [("14d", 336), ("1d", 24), ("0.5d", 12), ("1d12h", 36), ("36h", 36), ("1d90m", 25.5)]
+)
+def test_a_person_may_type_days(text: str, hours: float) -> None:
+    """Before the other units, whole or not; policies have none, since the API server reads durations as Go does."""
+    assert durations.parse_days(text) == timedelta(hours=hours)
+    assert ("d" in text) != (re.fullmatch(durations.GO_DURATION_PATTERN, text) is not None)
+
+
+@pytest.mark.parametrize("text", ["d", "-1d", "1d1d", "1h1d", "1d5", "1 d", "1D", "1e3d", "999999999d", "\u0661d"])
+def test_other_texts_with_days_are_refused(text: str) -> None:
+    """As every other text that is not a duration."""
+    with pytest.raises(ValueError, match=r"is not a duration|is longer than"):
+        durations.parse_days(text)
 
 
 def test_fractions_of_a_millisecond_are_rounded_away() -> None:

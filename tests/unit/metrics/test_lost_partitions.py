@@ -33,7 +33,7 @@ def losing(*ages_s: float, poll_gap: float = 0.5) -> Answers:
         ages_s: of each loss.
         poll_gap: the longest time between two polls that shows with the first loss, in seconds.
     """
-    begins_s = SINCE.timestamp() - 600
+    begins_s = SINCE.timestamp() - 595  # no scrape is at the very beginning of the record
     times_s = [begins_s + SCRAPE_S * number for number in range(int((NOW.timestamp() - begins_s) / SCRAPE_S) + 1)]
     losses_s = [SINCE.timestamp() + age_s for age_s in ages_s]
 
@@ -85,7 +85,8 @@ def test_losses_within_a_window_may_be_one_and_count_as_one() -> None:
 def test_a_loss_that_may_have_been_before_the_record_does_not_count() -> None:
     """One that shows at the first scrape may be older; one after a scrape that showed none is not."""
     assert counted(losing(-20)) == 0
-    assert counted(losing(-1)) == 0
+    assert counted(losing(-3)) == 0  # shown for the first time after the beginning
+    assert counted(losing(-85, -10)) == 0  # the second is another one, and shows until long after the beginning
     assert counted(losing(16)) == 1
 
 

@@ -14,12 +14,14 @@ from typing import Any, Final
 from heartbeat_tuner.adapters.files import (
     compose_files,
     kustomize,
+    kustomize_builds,
     manifest_files,
     manifest_yaml,
     object_settings,
     text_entries,
     tree_entries,
 )
+from heartbeat_tuner.adapters.files.kustomize_builds import KustomizeBuild
 from heartbeat_tuner.adapters.files.manifest_yaml import ManifestError
 from heartbeat_tuner.lint.found_settings import FileEntry, FileProblem, FoundSettings
 
@@ -70,16 +72,17 @@ def read(files: Sequence[SettingsFile]) -> FilesRead:
     taken: set[Path] = set()
     manifests: list[tuple[str, Sequence[Any]]] = []
     texts = {file.name: file.text for file in files}
+    built = kustomize_builds.of_files(
+        (file.name, file.path) for file in files if file.path is not None and file.path.name in kustomize.NAMES
+    )
+    problems += built.problems
+    taken |= built.beside
     for file in files:
+        if file.path is not None and file.path.resolve() in built.consumed:
+            continue
         try:
             documents = _documents(file)
-            if documents is not None and Path(file.name).name in kustomize.NAMES:
-                made = [
-                    made_map for each in documents if isinstance(each, Mapping) for made_map in _made(each, file, taken)
-                ]
-                manifests.append((file.name, made))
-            elif documents is not None and any(_is_manifest(document) for document in documents):
-                manifest_files.read_documents([(file.name, documents)])
+            if documents is not None and any(_is_manifest(document) for document in documents):
                 manifests.append((file.name, documents))
             elif documents is not None:
                 places += _of_documents(file, documents, taken)
@@ -87,19 +90,62 @@ def read(files: Sequence[SettingsFile]) -> FilesRead:
                 places.append(_of_lines(file))
         except ManifestError as error:
             problems.append(FileProblem(file.name, str(error)))
-    passed_over: Sequence[str] = ()
-    helpers: set[str] = set()
-    if manifests:
-        together = manifest_files.read_documents(manifests)
-        passed_over, helpers = together.passed_over, set(object_settings.helpers(together))
-
-        def embedded(title: str, file: str, name: str, text: str) -> Iterable[FoundSettings]:
-            return _embedded(title, file, SettingsFile(name, text), problems)
-
-        places += object_settings.settings(together, embedded)
     theirs = {file.name for file in files if file.path is not None and file.path.resolve() in taken}
-    alone = [_placed(each, texts) for each in places if each.file not in theirs]
-    return FilesRead(alone, problems, passed_over, helpers | theirs)
+    places = [place for place in places if place.file not in theirs]
+    passed_over: list[str] = []
+    helpers: set[str] = set()
+
+    def embedded(title: str, file: str, name: str, text: str) -> Iterable[FoundSettings]:
+        return _embedded(title, file, SettingsFile(name, text), problems)
+
+    for group in [_Group(manifests), *_groups(built.builds, files)]:
+        together = manifest_files.read_documents(group.sound(problems))
+        passed_over += together.passed_over
+        helpers |= set(object_settings.helpers(together))
+        places += [group.named(place) for place in object_settings.settings(together, embedded)]
+    return FilesRead([_placed(each, texts) for each in places], problems, passed_over, helpers | theirs)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Group:
+    """Manifests that are deployed together.
+
+    Attributes:
+        manifests: documents by the name of their file.
+        overlay: how sentences tell these from those of another kustomization; empty where there is none.
+    """
+
+    manifests: Sequence[tuple[str, Sequence[Any]]]
+    overlay: str = ""
+
+    def sound(self, problems: list[FileProblem]) -> list[tuple[str, Sequence[Any]]]:
+        """Return those that have the shape that Kubernetes asks for; note why others have not."""
+        sound = []
+        for file, documents in self.manifests:
+            try:
+                manifest_files.read_documents([(file, documents)])
+                sound.append((file, documents))
+            except ManifestError as error:
+                problems.append(FileProblem(file, str(error)))
+        return sound
+
+    def named(self, place: FoundSettings) -> FoundSettings:
+        """Return a place with the name of the overlay in its title."""
+        if not self.overlay:
+            return place
+        title, container, rest = place.title.partition(", container ")
+        return dataclasses.replace(place, title=f"{title} in {self.overlay}{container}{rest}", overlay=self.overlay)
+
+
+def _groups(builds: Sequence[KustomizeBuild], files: Sequence[SettingsFile]) -> Iterator[_Group]:
+    """Yield what each kustomization builds; values of an overlay stand elsewhere than its objects."""
+    names = {file.path.resolve(): file.name for file in files if file.path is not None}
+    for build in builds:
+        manifests = [
+            (build.name if build.is_overlay else names.get(path, build.name), [document])
+            for path, document in build.objects
+        ]
+        yield _Group(manifests, build.folder if len(builds) > 1 else "")
 
 
 def is_settings_file(path: Path) -> bool:
@@ -149,10 +195,6 @@ def _guessed(file: SettingsFile) -> Sequence[Any] | None:
     if documents and not any(isinstance(document, Mapping) for document in documents if document is not None):
         raise ManifestError(f"{file.name}, document 1 is no mapping of names to values")
     return documents
-
-
-def _made(document: Mapping[str, Any], file: SettingsFile, taken: set[Path]) -> Iterator[dict[str, Any]]:
-    yield from kustomize.config_maps(document, _beside(file.path, taken))
 
 
 def _is_manifest(document: Any) -> bool:

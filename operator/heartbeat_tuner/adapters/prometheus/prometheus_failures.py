@@ -51,6 +51,9 @@ _KNOWN: Final = frozenset(HTTPStatus)
 
 _BROKEN: Final = "connection broken"
 
+_NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})
+"""What OpenSSL says of an answer that is plain HTTP; which of them depends on its version."""
+
 _BY_EXCEPTION: Final = (
     (ssl.SSLCertVerificationError, MetricsCause.REFUSED, "its certificate is not trusted"),
     # Before the other errors of TLS: what ends under TLS ends as it would without.
@@ -70,6 +73,7 @@ class SettingsFix(enum.Enum):
     """What a person may do about a failure."""
 
     CHECK_TLS = enum.auto()
+    DROP_TLS = enum.auto()
     CHECK_CREDENTIALS = enum.auto()
     SET_URL = enum.auto()
     FOLLOW_REDIRECT = enum.auto()
@@ -98,6 +102,7 @@ class SettingsWords:
         return {
             None: "",
             SettingsFix.CHECK_TLS: f": check url and tls {self.settings}",
+            SettingsFix.DROP_TLS: f": begin {self.url} with http://, or give the port that has TLS",
             SettingsFix.CHECK_CREDENTIALS: f": check the credentials and the headers {self.settings}",
             SettingsFix.SET_URL: f": set {self.url} to the address to which /api/v1/query is to be appended",
             SettingsFix.FOLLOW_REDIRECT: f": set {self.url} to the address it leads to",
@@ -188,6 +193,9 @@ def of_status(status: int, headers: Mapping[str, str], body: str, *, now: dateti
 def of_transport(error: Exception) -> Failure:
     """Return what it means that no whole answer came."""
     links = _chain(error)
+    if any(isinstance(link, ssl.SSLError) and getattr(link, "reason", None) in _NOT_TLS for link in links):
+        sentence = "Prometheus did not answer (https was spoken to a port without TLS)"
+        return Failure(MetricsCause.REFUSED, sentence, fix=SettingsFix.DROP_TLS)
     for types, cause, words in _BY_EXCEPTION:
         link = next((link for link in links if isinstance(link, types)), None)
         if link is not None:

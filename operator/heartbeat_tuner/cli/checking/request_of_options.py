@@ -1,6 +1,7 @@
 """The command line of `check`, looked through: what goes together, and what it asks for."""
 
 import dataclasses
+import difflib
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -165,7 +166,9 @@ class Asked:
         for override in self.options["overrides"]:
             named, sign, variable = override.partition("=")
             if named not in list(Setting) or not sign:
-                raise UsageProblem(f"--env {override}: write SETTING=NAME, with one of {', '.join(known)}")
+                near = difflib.get_close_matches(named, known, n=1) if sign else []
+                fix = f"did you mean {near[0]}={variable}? Write" if near else "write"
+                raise UsageProblem(f"--env {override}: {fix} SETTING=NAME, with one of {', '.join(known)}")
             if client is not None:
                 _known(client, Setting(named), f"--env {override}", functools.partial(_override, variable))
             if not _ENV_NAME.fullmatch(variable):

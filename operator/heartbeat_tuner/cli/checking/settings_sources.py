@@ -213,14 +213,14 @@ def _named_variables(
 
 def _distinct(read: Sequence[FoundConsumer]) -> list[FoundConsumer]:
     """Return consumers, with those that have another one's static id told so."""
-    holders: dict[tuple[str, str], str] = {}
+    holders: dict[tuple[str, str, str], str] = {}
     everyone = []
     for consumer in read:
         static_id = consumer.others.static_id
         if static_id is None or static_id.source is not IdSource.LITERAL or not static_id.shown:
             everyone.append(consumer)
             continue
-        holder = holders.setdefault((consumer.group, static_id.shown), consumer.title)
+        holder = holders.setdefault((consumer.overlay, consumer.group, static_id.shown), consumer.title)
         if holder != consumer.title:
             phrase = (
                 "the static id {id} is that of {holder}, too, in the same group: members with one id fence each other"

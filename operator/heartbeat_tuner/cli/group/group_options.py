@@ -14,6 +14,7 @@ from heartbeat_tuner.cli.group.option_values import bounds_of, option
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.options import FiniteNumber, client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.java import JAVA_KIP848
 from heartbeat_tuner.decision.from_metrics import StatedFacts
@@ -154,7 +155,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         raise UsageProblem("give --prometheus URL, --models FOLDER or both: they say what happens to a group")
     client = _client(name)
     if url is None and (members is None or partitions is None):
-        raise UsageProblem("--members and --partitions: without --prometheus nothing tells them; give both")
+        raise UsageProblem("give --members and --partitions: without --prometheus they are not measured")
     rebalancing = _rebalancing(client, protocol)
     flags = {setting: given.pop(flag) for flag, setting in _FLAGS.items()}
     current = settings_of(
@@ -229,9 +230,8 @@ def _client(name: str) -> Client:
     client = client_of(name, None)
     if name not in known_conventions.LIBRARIES:
         raise UsageProblem(
-            f"--client {name}: consumers of {client.title} cannot be measured yet, those of "
-            f"{' and '.join(known_conventions.LIBRARIES)} can; "
-            f"`heartbeat-tuner check --client {name}` checks settings without"
+            f"--client {name}: consumers of {client.title} cannot be measured yet, only those of "
+            f"{listed(list(known_conventions.LIBRARIES), 'and')}; `check --client {name}` needs no metrics"
         )
     return client
 

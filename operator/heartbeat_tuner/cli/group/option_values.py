@@ -1,5 +1,6 @@
 """From the text of an option to a value, with an error that names the option."""
 
+import difflib
 from datetime import timedelta
 
 import click
@@ -34,9 +35,9 @@ def assignment(client: Client, text: str, where: str) -> tuple[Setting, str]:
     known = {flag(setting): setting for setting in client.settings if setting in TUNED}
     if not equals or name not in known:
         example = "session-timeout=10s..30s" if where == "--bound" else "session-timeout=20s"
-        raise UsageProblem(
-            f"{where} {text!r}: write it like {example}; {client.title} has {listed(sorted(known), 'and')}"
-        )
+        near = difflib.get_close_matches(name, known, n=1) if equals else []
+        fix = f"did you mean {near[0]}={value}?" if near else f"write it like {example};"
+        raise UsageProblem(f"{where} {text!r}: {fix} {client.title} has {listed(sorted(known), 'and')}")
     return known[name], value
 
 

@@ -98,6 +98,9 @@ _OF_FIELD: Final = {
 WORDS: Final = SettingsWords(settings="that you gave", url="--prometheus", longest_answer="", clock="this machine's")
 """The words of the command line for what else the operator's settings say."""
 
+_NO_QUERY: Final = frozenset({MetricsCause.UNREACHABLE, MetricsCause.TIMEOUT})
+"""Causes that are the same for every query."""
+
 _LOOKBACKS: Final = (timedelta(minutes=1), timedelta(days=1))
 
 
@@ -165,7 +168,7 @@ def access(  # noqa: PLR0913 - one for each option
         UsageProblem: they cannot be used; it names the option, the value and the rule.
     """
     if (username is None) != (password_file is None):
-        raise UsageProblem("--username and --password-file belong together; give both or none")
+        raise UsageProblem("give both --username and --password-file, or none: they belong together")
     given = dict(_header(header) for header in headers)
     if tenant is not None:
         given[TENANT_HEADER] = tenant
@@ -186,6 +189,7 @@ def access(  # noqa: PLR0913 - one for each option
         field = next((str(part) for part in first["loc"]), "")
         rule = first["msg"].removeprefix("Value error, ")
         rule = rule.replace("say allowCredentialsOverHttp: true", "add --allow-credentials-over-http")
+        rule = rule.replace("use basicAuth, whose password is in a file", "give --username and --password-file")
         raise UsageProblem(f"{_OF_FIELD.get(field, 'the options')}: {shown(rule, 300)}") from None
 
 
@@ -204,9 +208,8 @@ def run(what: PrometheusTarget, question: Callable[[PrometheusSource], Awaitable
         return asyncio.run(ask())
     except MetricsUnavailableError as error:
         less = "; ask for less: --namespace, or a shorter --lookback" if error.cause is MetricsCause.TOO_MUCH else ""
-        raise UsageProblem(
-            f"{error.problem}{less}; tried {shown(error.tried, SHOWN_QUERY)} at {what.settings.url}"
-        ) from None
+        query = "" if error.cause in _NO_QUERY else f". The query was {shown(error.tried, SHOWN_QUERY)}"
+        raise UsageProblem(f"{what.settings.url}: {error.problem}{less}{query}") from None
 
 
 async def inventory(source: PrometheusSource, what: PrometheusTarget, *, around: bool = False) -> Inventory:

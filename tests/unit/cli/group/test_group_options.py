@@ -91,12 +91,15 @@ def test_yaml_says_what_json_says(command: str, folder: Path) -> None:
         (("--models", "{folder}/none"), "does not exist"),
         (("--models", "{folder}", "--max-false-evictions-per-month", "0"), "0.0 is not in the range 0<x<="),
         (("--models", "{folder}", "--max-false-evictions-per-month", "nan"), "nan is no number"),
-        (("--models", "{folder}", "--max-detection-time", "0s"), "'0s' is not between 1ms and"),
+        (("--models", "{folder}", "--max-detection-time", "0s"), "choose a time between 1ms and"),
         (("--models", "{folder}", "--protocol", "lazy"), "'lazy' is not one of 'eager', 'cooperative', 'consumer'"),
         (("--models", "{folder}", "--bound", "session-timeout"), "--bound 'session-timeout': write it like"),
         (("--models", "{folder}", "--bound", "session-timeout=20s"), "write the least and the greatest value"),
         (("--models", "{folder}", "--bound", "session-timeout=30s..20s"), "the least value (30s) is above the"),
-        (("--models", "{folder}", "--bound", "session-timeout=20..30"), "--bound session-timeout: '20' has no unit"),
+        (
+            ("--models", "{folder}", "--bound", "session-timeout=20..30"),
+            "--bound session-timeout: add a unit, like 20ms, 20s or 20m: '20' has none",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(command: str, options: tuple[str, ...], words: str, folder: Path) -> None:
@@ -110,7 +113,7 @@ def test_members_are_asked_for_where_nothing_tells_them(folder: Path) -> None:
     """A model knows delays, not who shares the work."""
     result = run("recommend", "--group", "orders", "--client", "java", "--models", str(folder))
     assert result.exit_code == 2
-    assert "--members and --partitions: without --prometheus nothing tells them" in said(result)
+    assert "give --members and --partitions: without --prometheus" in said(result)
 
 
 def test_the_consumer_protocol_is_not_of_every_library(folder: Path) -> None:

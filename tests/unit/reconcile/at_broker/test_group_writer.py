@@ -185,6 +185,23 @@ async def test_a_lost_answer_is_found_by_the_next_leader(*, is_done: bool) -> No
     assert stage.condition("Applied") == ("True", "Applied")
 
 
+async def test_a_leader_that_dies_before_it_says_what_it_did_is_followed_by_one_that_knows() -> None:
+    """The note of before the write is all that is left, and the broker shows the rest."""
+    stage = modern()
+
+    def fall() -> None:
+        stage.policies.error = ApiServerError("down")
+
+    stage.groups.after_altering = fall
+    await cycles(stage)
+    assert not noted(stage)["answered"]
+    stage.policies.error = None
+    stage.restart()
+    await cycles(stage, 12)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert noted(stage)["answered"]
+
+
 async def test_what_kafka_refuses_is_told_in_its_words() -> None:
     """Nothing is noted as written; it is tried again, since bounds and rights change."""
     stage = modern()
