@@ -12,7 +12,7 @@ from heartbeat_tuner.decision import between_workloads, workload_parts
 from heartbeat_tuner.decision.at_broker import group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
-from heartbeat_tuner.decision.gates import record_consent
+from heartbeat_tuner.decision.gates import record_consent, soundness
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
@@ -20,9 +20,10 @@ from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits import allowed_values, plausibility
+from heartbeat_tuner.lint.checked_settings import Expectations
 from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
@@ -295,4 +296,9 @@ def _cured(inputs: DecisionInput, record: Record, current: LivenessSettings, fin
     if allowed_values.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"
         return Decision(Verdict.UNKNOWN, finding, advice=already)
+    expectations = Expectations(cluster.brokers, policy.objective.max_detection_time)
+    errors = soundness.new_errors(chosen.settings, client, current, expectations)
+    if errors:
+        advice = say("No values fit within the bounds: {errors}", errors=join("; ", errors))
+        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=advice)
     return Decision(Verdict.CHANGE, finding, advice=chosen.message, target=chosen.settings)
