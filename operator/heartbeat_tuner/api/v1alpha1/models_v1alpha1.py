@@ -105,6 +105,12 @@ class PoolSpec(Model):
             description="How much groups differ in that: the squared coefficient of variation of their rates.",
         ),
     ]
+    hides_from_seconds: Annotated[
+        Time | None,
+        Field(
+            description="From when on absences of this group do not show, for they end in evictions; none if all show."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:
