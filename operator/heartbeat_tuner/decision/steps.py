@@ -25,6 +25,10 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits import allowed_values, plausibility
 from heartbeat_tuner.models.group_model import Unfitted
 
+_TOO_DEAR: Final = (
+    "{answer}. What evicts fewer costs over a tenth more than these evictions do: set bounds.sessionTimeout.min where "
+    "they are worth that, or objective.maxFalseEvictionsPerMonth to what may happen"
+)
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
 
@@ -187,9 +191,15 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
         return None
     counted, answer = evidence.shown(inputs.per_month), derived.answer
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
-    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.reason in answers:
-        finding, advice = Finding(answer.reason, counted), _advice(inputs, answer)
-        return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=tuning.forecast(answer))
+    if isinstance(answer, Answer) and derived.is_founded(answer):
+        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
+        if answer.reason in answers:
+            finding = Finding(answer.reason, counted)
+            return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
+        if answer.target is None and answer.objective_met is False:
+            # The rule knows no prices: it would have the group stand still for longer than its evictions make it.
+            finding = Finding(Reason.INFEASIBLE, counted)
+            return Decision(Verdict.INFEASIBLE, finding, advice=say(_TOO_DEAR, answer=advice), forecast=forecast)
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
     decision = _cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))
