@@ -29,6 +29,10 @@ _TOO_DEAR: Final = (
     "{answer}. What evicts fewer costs over a tenth more than these evictions do: set bounds.sessionTimeout.min where "
     "they are worth that, or objective.maxFalseEvictionsPerMonth to what may happen"
 )
+_MISSED: Final = (
+    "no eviction shows, and yet {expected:.2g} a month are expected with the values set, where the objective allows "
+    "{objective:g}; nothing is known to be better by enough"
+)
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
 
@@ -228,11 +232,15 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
 
 
 def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Leave values that no others beat by enough."""
+    """Leave values that no others beat by enough; who is expected to miss the objective is not called healthy."""
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
+    verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
+    if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
+        missed = say(_MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
+        verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
+    return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
 
 
 def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> Decision | None:
