@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-verify bench-quality fit-world doctor docs locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts ov
 
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@
+
+broker-side: $(INSTALLED)  ## Raise a session at a real broker, without a restart, in two minutes; build/broker-side.json
+	@$(PYTHON) -m pytest -q tests/e2e/test_broker_side.py
 
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json
 	@$(PYTHON) tests/rings.py $@
@@ -67,8 +70,14 @@ bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups p
 bench-check: $(INSTALLED)  ## Compare what `check` finds with verdicts written by hand, in five minutes; build/bench/check.json
 	@$(PYTHON) -m bench.check
 
+bench-install: $(INSTALLED)  ## Measure what `pip install heartbeat-tuner` costs in a clean environment; build/bench/install.json
+	@$(PYTHON) -m bench.install
+
 bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)
 	@$(PYTHON) -m bench.verify $(N)
+
+bench-folklore: $(INSTALLED)  ## Compare the engine's values with settings that projects chose, and with other ways to choose, in 4 minutes
+	@$(PYTHON) -m bench.folklore
 
 bench-quality: $(SPARK)  ## Judge the values on fleets whose truth is known, by the engine alone and as shipped, in half an hour (ARGS="holdout --part shipped --worst 10")
 	@$(PYTHON) -m bench.quality $(ARGS)
@@ -107,12 +116,15 @@ docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from 
 	$(PYTHON) docs/reference/generate.py
 	$(PYTHON) docs/reference/generate_chart.py
 
+docs-check: $(INSTALLED)  ## Check words, links and commands of all pages and of what users read elsewhere
+	@$(PYTHON) -m tests.documentation
+
 COMPILE := uv pip compile -q --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
 
 locks:  ## Pin the Python dependencies anew (needs uv)
-	$(COMPILE) pyproject.toml -o requirements/runtime.lock
-	$(COMPILE) pyproject.toml --group dev -o requirements/dev.lock
-	$(COMPILE) pyproject.toml --extra fit -c requirements/dev.lock -o requirements/fit.lock
+	$(COMPILE) pyproject.toml --extra operator -o requirements/runtime.lock
+	$(COMPILE) pyproject.toml --extra operator --group dev -o requirements/dev.lock
+	$(COMPILE) pyproject.toml --extra operator --extra fit -c requirements/dev.lock -o requirements/fit.lock
 	printf 'duckdb>=2.0\n' | $(COMPILE) - -o requirements/bench.lock
 	printf 'cosmic-ray>=8.7\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/mutants.lock
 	printf 'hatchling>=1.27\nsetuptools>=80\n' | $(COMPILE) - -o requirements/build.lock

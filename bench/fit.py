@@ -68,7 +68,7 @@ def run(design: str, lake: Path, history: Path | None = None) -> Run:
     began, peak_kib = time.monotonic(), 0
     cpu_s: dict[int, float] = {}
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
-        process = subprocess.Popen(command, stdout=said, stderr=complained)  # noqa: S603 - our own code
+        process = subprocess.Popen(command, stdout=said, stderr=complained)
         try:
             while process.poll() is None:
                 there = list(_tree(process.pid))

@@ -97,7 +97,7 @@ def fit(sandbox: Sandbox, prometheus: Prometheus, kept: Path, *, days: int) -> d
         "since": f"{24 * days}h",
         "output": "json",
     }
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         [sys.executable, "-m", "heartbeat_tuner", "fit", *(f"--{name}={value}" for name, value in options.items())],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

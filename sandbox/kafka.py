@@ -78,6 +78,7 @@ class Kafka:
         self._java_options = tuple(java_options)
         self._plugins = tuple(plugins)
         self._process: Process | None = None
+        self._configuration = run_dir / "not-started.properties"
 
     def __enter__(self) -> Self:
         self.start()
@@ -101,6 +102,11 @@ class Kafka:
         """Stop the broker in an orderly way; `start` brings it back with its data and its port."""
         if self._process is not None:
             self._process.stop()
+
+    def reconfigure(self, properties: Mapping[str, str]) -> None:
+        """Set properties of a stopped broker that was started before; `start` brings it back with its data."""
+        with self._configuration.open("a") as file:
+            file.writelines(f"{name}={value}\n" for name, value in properties.items())
 
     def address(self, listener: str) -> str:
         """Return where one of the additional listeners is, by its name."""
@@ -137,7 +143,7 @@ class Kafka:
         classpath = f"{jars(self._version)}/*"
         self._run_dir.mkdir(parents=True, exist_ok=True)
         data = Path(tempfile.mkdtemp(prefix="kafka-data-", dir=self._run_dir))
-        configuration = data.with_suffix(".properties")
+        self._configuration = configuration = data.with_suffix(".properties")
         configuration.write_text(self._server_properties(data))
         log = self._run_dir / "kafka.log"
         java = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={_LOG4J}"]

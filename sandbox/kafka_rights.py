@@ -24,6 +24,7 @@ from sandbox.errors import SandboxError
 
 _ITERATIONS: Final = 4096
 _OPERATIONS: Final = {
+    "AlterConfigs": AclOperation.ALTER_CONFIGS,
     "Describe": AclOperation.DESCRIBE,
     "DescribeConfigs": AclOperation.DESCRIBE_CONFIGS,
     "Read": AclOperation.READ,

@@ -204,6 +204,7 @@ class Operator:
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
         shards: into how many parts policies are divided.
         canaries: whether it may evict pods for canaries; `allow_evictions` gives it the right.
+        alters_groups: whether it may write into groups' configurations at the broker of cluster `main`.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
@@ -223,6 +224,7 @@ class Operator:
         heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
         shards: int = 1,
         canaries: bool = False,
+        alters_groups: bool = False,
     ) -> None:
         self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
@@ -231,6 +233,7 @@ class Operator:
             "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap, "grants": granted},
             "direct": {"bootstrapServers": sandbox.kafka.bootstrap, "grants": granted},
         }
+        clusters["main"]["alterGroups"] = alters_groups
         for name, per_s in heartbeat_budgets.items():
             clusters[name]["heartbeatBudget"] = per_s
         config = sandbox.run_dir / f"{user}.yaml"

@@ -41,7 +41,7 @@ What a fit says of one group: the law of its rare delays, for each quantity, and
 writes these objects, once a day, by server-side apply as `heartbeat-tuner-fit`; the operator reads them and uses those
 that [may be used](../explanation/deciding.md#what-weeks-of-history-say). People read them: `kubectl get cgm`.
 
-An object is called like its group where that is a name Kubernetes accepts, and the fit was told no cluster; else its
+An object is called like its group where that is a name Kubernetes accepts and `fit` had no `--cluster`; else its
 name ends in a hash of both. It is written again only when it would say something else: `fittedAt` and `job` are those
 of the first run that said it. Where a fit rejects a quantity's tail, `rejected` says why, and the last tail that was
 good stays beside it as `kept`, with the days that it rests on, for 28 days at most. Times are in seconds.
@@ -110,9 +110,9 @@ def reason_page() -> str:
     lines = [GENERATED, "# Reasons", ""]
     for line in inspect.getsource(reasons.Reason).splitlines():
         if heading := _CONDITIONS.match(line):
-            lines += ["", f"## {heading[1]}", "", "| reason | when |", "|---|---|"]
+            lines += ["", f"## {heading[1]}", "", "| reason | when | what to do |", "|---|---|---|"]
         elif member := _MEMBER.match(line):
-            lines.append(f"| `{member[1]}` | {member[2]} |")
+            lines.append(f"| `{member[1]}` | {member[2]} | {reasons.WHAT_TO_DO[reasons.Reason(member[1])]} |")
     return "\n".join(lines) + "\n"
 
 
@@ -236,7 +236,7 @@ def _card(client: Client) -> Iterator[str]:
     beats, same = cards.beats(client)
     yield from ("", "| at the defaults | a beat every |", "|---|---|")
     yield from (f"| {beat.when} | {beat.every} |" for beat in beats)
-    yield from (f"| {when} | likewise |" for when in same)
+    yield from (f"| {when} | the same |" for when in same)
     presets = list(client.presets)
     yield from ("", f"| setting | its own name | default | {' | '.join(f'variable ({one})' for one in presets)} |")
     yield f"|---|---|---|{'---|' * len(presets)}"
@@ -288,7 +288,7 @@ def _exporter(convention: Convention) -> Iterator[str]:
         else f"the client's own default `client.id`, in the label `{convention.client_label}`"
     )
     yield f"Consumers of {wording.listed(list(convention.libraries))}, exported by {convention.title}."
-    yield f"Their group is told by {told}."
+    yield f"Their group is identified by {told}."
     yield from ("", "| quantity | metric | unit | without it |", "|---|---|---|---|")
     used = [one for one in USES if one in convention.by_quantity]
     for quantity in used:

@@ -32,6 +32,7 @@ from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector, new_identity
 from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.stored_models import Models
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
@@ -109,7 +110,7 @@ class ShardParts:
             yield Cycle(
                 store=store,
                 gatherer=gatherer,
-                workloads=KubernetesWorkloads(self.api),
+                targets=ValueTargets(KubernetesWorkloads(self.api), self.groups),
                 policies=self.policies,
                 slots=slots,
                 stops=LeaseAnnotations(self.api, namespace=shared.lease[0], name=shared.lease[1]),
@@ -194,7 +195,7 @@ async def _shard_parts(
     api = await KubernetesApi.connect(request_timeout=shared.request_timeout, fence=elector)
     closing.push_async_callback(api.close)
     accesses = {name: access(cluster) for name, cluster in settings.kafka.clusters.items()}
-    groups = KafkaGroups(accesses, timeout=settings.kafka.timeout)
+    groups = KafkaGroups(accesses, timeout=settings.kafka.timeout, fence=elector)
     closing.callback(groups.close)
     return ShardParts(shard, elector, api, groups, shared)
 
@@ -222,4 +223,5 @@ def access(cluster: KafkaClusterSettings) -> kafka_access.KafkaAccess:
         cert_file=tls.cert_file,
         key_file=tls.key_file,
         key_password_file=tls.key_password_file,
+        alters_groups=cluster.alter_groups,
     )

@@ -59,7 +59,7 @@ def _keep(sandbox: Sandbox) -> None:
     """Tell how to look around, and wait for Ctrl-C."""
     click.echo("\nEverything keeps running. In another terminal:")
     click.echo(command_line.access(sandbox), nl=False)
-    click.echo(f"  kubectl get cgp -A\n  kubectl describe cgp -n {story.NAMESPACE} {story.GROUP}")
+    click.echo(f"  kubectl get cgp -A -o wide\n  kubectl describe cgp -n {story.NAMESPACE} {story.GROUP}")
     click.echo("End it with Ctrl-C, or with: make down")
     try:
         threading.Event().wait()

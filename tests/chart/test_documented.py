@@ -37,10 +37,10 @@ def test_the_documented_command_installs_the_documented_configuration(helm: Helm
 
 
 def test_the_quick_start_installs_what_its_reader_exports(helm: Helm) -> None:
-    """With the values that the README gives, a tag of digits among them: `--set` would make a number of it."""
-    (export,) = documents.code_blocks("README.md", "sh")
+    """With the values that the page gives, a tag of digits among them: `--set` would make a number of it."""
+    (export,) = documents.code_blocks(documents.QUICK_START, "sh")
     given = dict(one.split("=", 1) for one in shlex.split(export)[1:])
-    (commands,) = [one for one in documents.code_blocks("README.md", "shell") if one.startswith("helm ")]
+    (commands,) = documents.code_blocks(documents.QUICK_START, "shell")
     said = settings_of(string.Template(commands).substitute(given))
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
     (operator,) = [one for one in yaml.safe_load_all(printed) if one["kind"] == "Deployment"]

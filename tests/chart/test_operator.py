@@ -146,6 +146,7 @@ def test_what_is_said_reaches_the_configuration(full: Rendered, tmp_path: Path) 
     assert found.prometheus.basic_auth.username == "heartbeat-tuner"
     main, second, third = (found.kafka.clusters[name] for name in ("main", "second", "third"))
     assert (main.security_protocol, main.heartbeat_budget) == ("SASL_SSL", 500)
+    assert main.alter_groups
     assert main.granted == (Grant(("shop", "billing"), ("orders", "shop-*")), Grant(("*",), ("shared",)))
     assert third.sasl is not None
     assert third.sasl.username_file == tmp_path / "kafka/third/username"

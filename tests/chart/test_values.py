@@ -12,6 +12,8 @@ import yaml
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain import durations
 from tests.chart.rendering import CHART, KUBERNETES, VARIANTS, Helm, RefusedError
+from tests.documentation import links
+from tests.documentation.markdown import Page
 from tests.support import documents
 from tests.support.documents import CHECKOUT
 
@@ -55,7 +57,8 @@ def test_the_page_is_current() -> None:
 
 def test_its_links_lead_somewhere() -> None:
     """As those of all pages."""
-    assert [link for link in documents.links(CHART / "README.md") if not (CHART / link).exists()] == []
+    page = Page.read(documents.CHECKOUT, CHART / "README.md")
+    assert list(links.check(page, documents.CHECKOUT)) == []
 
 
 def test_what_is_known_is_documented() -> None:

@@ -128,6 +128,8 @@ def test_two_of_eight_pods_have_new_values_first(octet: Octet) -> None:
     assert len(stayed) >= PODS - 2
     assert {session for _, _, session in after.values()} == {""}
     assert octet.get("deployments", octet.name)["spec"]["template"] == template
+    noted = octet.get("deployments", octet.name)["metadata"]["annotations"]["heartbeat-tuner.dev/failed"]
+    assert json.loads(noted)["app"]["failed"] == octet.status()["reverted"]
     octet.await_condition("Applied", "FailedBefore", timeout_s=150)
     octet.await_condition("Verified", "Reverted", status="False")
 

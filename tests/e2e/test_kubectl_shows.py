@@ -18,33 +18,28 @@ def recommended(storming: Team) -> Iterator[Team]:
 
 
 def test_get_answers_at_a_glance(recommended: Team) -> None:
-    """`kubectl get cgp -A` shows mode, verdict, now and recommended, reason and age on one line."""
-    lines = recommended.kubectl("get", "cgp", "-A").splitlines()
-    (line,) = [one for one in lines if one.startswith(recommended.namespace)]
+    """`kubectl get cgp -A` shows group, mode, verdict and how far a change is; `-o wide` adds reason and values."""
+    first = ["NAMESPACE", "NAME", "GROUP", "MODE", "VERDICT", "APPLIED", "VERIFIED", "AGE"]
+    wide = ["SUSPENDED", "REASON", "SESSION", "HEARTBEAT", "FETCHWAIT", "MAXPOLL", "EVICTIONS"]
 
-    assert re.split(r"\s{2,}", lines[0]) == [
-        *(
-            "NAMESPACE",
-            "NAME",
-            "MODE",
-            "SUSPENDED",
-            "VERDICT",
-            "SESSION",
-            "HEARTBEAT",
-            "FETCHWAIT",
-            "MAXPOLL",
-            "EVICTIONS",
-            "REASON",
-            "APPLIED",
-            "VERIFIED",
-            "AGE",
-        )
+    heading, line = _shown(recommended)
+    assert heading == first
+    *cells, age = line
+    assert cells == [
+        *(recommended.namespace, recommended.name, recommended.name, "Recommend", "Change", "RecommendMode"),
     ]
-    assert re.split(r"\s{2,}", line)[:-1] == [
-        *(recommended.namespace, recommended.name, "Recommend", "false", "Change"),
-        *("1s → 30s", "333ms → 1s", "5s → 1s", "CadenceExceedsSession", "RecommendMode"),
-    ]
-    assert re.fullmatch(r"\d+[smh]\S*", re.split(r"\s{2,}", line)[-1])
+    assert re.fullmatch(r"\d+[smh]\S*", age)
+
+    heading, line = _shown(recommended, "--output=wide")
+    assert heading == first + wide
+    assert line[len(cells) + 1 :] == ["false", "CadenceExceedsSession", "1s → 30s", "333ms → 1s", "5s → 1s"]
+
+
+def _shown(team: Team, *options: str) -> tuple[list[str], list[str]]:
+    """Return the headings, and the cells of a team's policy that are not empty."""
+    lines = team.kubectl("get", "cgp", "-A", *options).splitlines()
+    (line,) = [one for one in lines if one.startswith(team.namespace)]
+    return re.split(r"\s{2,}", lines[0].rstrip()), re.split(r"\s{2,}", line.rstrip())
 
 
 def test_describe_tells_the_story(recommended: Team) -> None:

@@ -37,9 +37,9 @@ class Wrong:
 WRONG: Final = {
     "503": Wrong(lambda _: (503, "upstream is down"), "PrometheusUnreachable", "answered 503 (upstream is down)"),
     "no-json": Wrong(lambda _: (200, "<html>log in</html>"), "PrometheusUnreachable", "no JSON"),
-    "no-result": Wrong(lambda _: success({"resultType": "matrix"}), "PrometheusUnreachable", "a matrix that is none"),
+    "no-result": Wrong(lambda _: success({"resultType": "matrix"}), "PrometheusUnreachable", "an invalid matrix"),
     "no-sample": Wrong(
-        lambda group: success(one_sample(group, value="many")), "PrometheusUnreachable", "a matrix that is none"
+        lambda group: success(one_sample(group, value="many")), "PrometheusUnreachable", "an invalid matrix"
     ),
     "partial": Wrong(lambda _: success(EMPTY, warnings=["one store is away"]), "PartialData", "one store is away"),
     "empty": Wrong(lambda _: success(EMPTY), "NoSeries", "no series of group"),

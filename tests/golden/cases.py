@@ -17,6 +17,7 @@ from heartbeat_tuner.api import model_documents, parsing
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import next_workload, workload_parts
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import durations
@@ -25,8 +26,10 @@ from heartbeat_tuner.domain.kafka_groups import (
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
     Cluster,
+    ConsumerBounds,
     Group,
     GroupConfig,
+    GroupOverrides,
     GroupState,
     Member,
 )
@@ -88,6 +91,9 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
     if second.given:
         policy, workload = _together(policy, workload, _workload(second, policy, now, number=2), now)
     group = _group(sections.section("group"), policy, workload)
+    policy = last_write.after_look(policy, group, now)
+    if workload.current is not None:
+        workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
     settled = sections.section("groupBeforeRebalance")
     inputs = DecisionInput(
         now=now,
@@ -137,6 +143,9 @@ class _Section:
 
 def _policy(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Policy:
     policy = parsing.policy_of({"metadata": _METADATA, "spec": {**_SPEC, **spec}, "status": status})
+    write = policy.group_write
+    if write is not None and write.spec == _THIS:
+        policy = dataclasses.replace(policy, group_write=dataclasses.replace(write, spec=policy.spec))
     # Nobody writes a fingerprint by hand.
     failed = [dataclasses.replace(one, spec=policy.spec) if one.spec == _THIS else one for one in policy.failed]
     history = policy.history
@@ -226,8 +235,11 @@ def _group(section: _Section, policy: Policy, workload: Workload) -> Group:
 
 def _prescribed(section: _Section) -> GroupConfig | None:
     session, interval = section.time("sessionTimeout"), section.time("heartbeatInterval")
+    own = section.section("ownValues")
+    overrides = GroupOverrides(own.time("sessionTimeout"), own.time("heartbeatInterval"))
+    own.end()
     section.end()
-    return None if session is None or interval is None else GroupConfig(session, interval)
+    return None if session is None or interval is None else GroupConfig(session, interval, overrides)
 
 
 def _stranger(member: Mapping[str, str]) -> Member:
@@ -244,9 +256,26 @@ def _cluster(section: _Section) -> Cluster:
         section.time("minSessionTimeout") or DEFAULT_MIN_SESSION,
         section.time("maxSessionTimeout") or DEFAULT_MAX_SESSION,
         bounds_assumed=section.take("boundsAssumed", False),
+        consumer=_consumer_bounds(section.take("ofConsumerGroups")),
+        alters_groups=section.take("alterGroups", False),
     )
     section.end()
     return cluster
+
+
+def _consumer_bounds(given: Mapping[str, str] | None) -> ConsumerBounds | None:
+    """Return the bounds of groups of the consumer protocol: Kafka's own but for what is said; None if unknown."""
+    if given is None:
+        return None
+    section = _Section("cluster.ofConsumerGroups", given)
+    bounds = ConsumerBounds(
+        section.time("minSessionTimeout") or timedelta(seconds=45),
+        section.time("maxSessionTimeout") or timedelta(seconds=60),
+        section.time("minHeartbeatInterval") or timedelta(seconds=5),
+        section.time("maxHeartbeatInterval") or timedelta(seconds=15),
+    )
+    section.end()
+    return bounds
 
 
 def _record(section: _Section, policy: Policy, workload: Workload, cluster: Cluster, now: datetime) -> Record | Unknown:

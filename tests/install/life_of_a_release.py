@@ -74,7 +74,7 @@ def test_the_life_of_a_release(stage: Stage) -> None:
 
 
 def _quick_start(stage: Stage) -> None:
-    """What the README has people type: a storm is seen, explained, and ended by values that the operator applies."""
+    """The quick start as printed: a storm is seen, explained, and ended by values that the operator applies."""
     shop, watch = stage.shop, GroupWatch(stage.cluster.kafka.request_log, ORDERS)
     members.deploy_kafkajs(shop, ORDERS, scenario.STORMING)
     shop.await_available(ORDERS)

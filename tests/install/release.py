@@ -41,16 +41,16 @@ class Release:
         self._values.write_text(yaml.safe_dump(dict(values)))
 
     def type_quick_start(self) -> str:
-        """Type what the README has people type, from installing to a cured group; return what was said to it.
+        """Type the quick start, from installing to a cured group; return its output.
 
         Raises:
             SandboxError: a command failed; the message is what all said.
         """
         folder = self._cluster.run_dir / "quick-start"
         folder.mkdir()
-        (policy,) = documents.code_blocks("README.md", "yaml")
+        (policy,) = documents.code_blocks(documents.QUICK_START, "yaml")
         (folder / "orders.yaml").write_text(policy)
-        (commands,) = [one for one in documents.code_blocks("README.md", "shell") if one.startswith("helm ")]
+        (commands,) = documents.code_blocks(documents.QUICK_START, "shell")
         (folder / CHART.parent.name).symlink_to(CHART.parent)
         (folder / "helm").symlink_to(self._helm)
         (folder / "kubectl").symlink_to(self._cluster.control_plane.kubectl_path)
@@ -64,7 +64,7 @@ class Release:
             "PROMETHEUS": values["prometheus"]["url"],
             "KAFKA": values["kafka"]["clusters"]["main"]["bootstrapServers"],
         }
-        with progress.step("install", "typing the README's quick start"):
+        with progress.step("install", "typing the quick start"):
             typed = subprocess.run(
                 ["bash", "-ec", commands],
                 cwd=folder,

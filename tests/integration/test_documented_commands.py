@@ -40,14 +40,14 @@ def _run(control_plane: ControlPlane, namespace: str, command: str, folder: Path
     return done.stdout
 
 
-def test_the_definition_installs_and_takes_the_readme_s_policy(
+def test_the_definition_installs_and_takes_the_quick_start_s_policy(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
-    """The installation page's first command makes the README's policy acceptable."""
+    """The installation page's first command makes the quick start's policy acceptable."""
     _, _, install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")  # after two of Helm
     _run(control_plane, namespace, install, tmp_path)
     control_plane.await_definitions()
-    (policy,) = documents.code_blocks("README.md", "yaml")
+    (policy,) = documents.code_blocks(documents.QUICK_START, "yaml")
     policy = policy.replace("namespace: shop", f"namespace: {namespace}")
     answer = control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=policy)
     assert "created" in answer
@@ -58,7 +58,7 @@ def test_a_cluster_s_policies_become_a_page(control_plane: ControlPlane, namespa
     _, _, install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")  # after two of Helm
     _run(control_plane, namespace, install, tmp_path)
     control_plane.await_definitions()
-    (policy,) = documents.code_blocks("README.md", "yaml")
+    (policy,) = documents.code_blocks(documents.QUICK_START, "yaml")
     control_plane.kubectl("apply", "--filename=-", stdin=policy.replace("namespace: shop", f"namespace: {namespace}"))
     _, command, *_ = documents.code_blocks("docs/how-to/report.md", "shell")
     (tmp_path / "heartbeat-tuner").symlink_to(Path(sys.executable).parent / "heartbeat-tuner")

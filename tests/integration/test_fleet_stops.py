@@ -12,8 +12,9 @@ from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.kubernetes.lease_annotations import RESUMED_AT, STOPPED, LeaseAnnotations
+from heartbeat_tuner.adapters.kubernetes.lease_annotations import LeaseAnnotations
 from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
+from heartbeat_tuner.adapters.kubernetes.stop_notes import RESUMED_AT, STOPPED
 from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError, WriteConflictError
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing

@@ -17,14 +17,15 @@ from structlog.testing import capture_logs
 from heartbeat_tuner import assembly, settings
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
-from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
+from heartbeat_tuner.domain.errors import ClusterUnreachableError, GroupConfigRefusedError
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupOverrides, UnreadableGroup
 from sandbox import kafka_security, network
 from sandbox.kafka import Kafka
 from sandbox.kafka_rights import grant, set_scram_password
 from sandbox.kafka_security import EXPIRED, KEY_PASSWORD, MISNAMED, SASL_CLEAR, SASL_TLS, TLS, Doors
 from sandbox.processes import wait_until
 from tests.support import documents
+from tests.support.fences import TimedFence
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -422,3 +423,27 @@ async def test_the_documented_rights_are_enough(locked: Kafka, scram: KafkaAcces
     assert set(found) == {GROUP, CONSUMER_GROUP}
     assert not cluster.bounds_assumed
     assert logged == "[]"
+
+
+async def test_to_alter_groups_takes_one_right_more(locked: Kafka, scram: KafkaAccess) -> None:
+    """Without it the command that grants it is told; with it and those for reading the write is done."""
+    set_scram_password(locked.bootstrap, "altering", SCRAM_PASSWORD)
+    for page, lacks in (("kafka-security", "DescribeConfigs"), ("broker-side", "AlterConfigs")):
+        access = dataclasses.replace(scram, username="altering", alters_groups=True)
+        with (
+            closing(KafkaGroups({"main": access}, timeout=TIMEOUT, fence=TimedFence())) as groups,
+            pytest.raises(GroupConfigRefusedError, match=f"the right {lacks} on group"),
+        ):
+            await altered(groups)
+        blocks = documents.code_blocks(f"docs/how-to/{page}.md", "shell")
+        (commands,) = [text.replace("\\\n", " ").strip() for text in blocks if "kafka-acls" in text]
+        for command in commands.splitlines():
+            grant(locked.bootstrap, command, principal="User:altering")
+    with closing(KafkaGroups({"main": access}, timeout=TIMEOUT, fence=TimedFence())) as groups:
+        await altered(groups)
+
+
+async def altered(groups: KafkaGroups) -> None:
+    """Set a group's session; there need be no such group."""
+    wanted = GroupOverrides(timedelta(seconds=50))
+    await groups.alter("main", "to-be-altered", expected=GroupOverrides(), wanted=wanted)

@@ -199,6 +199,16 @@ def end_state(fleet: Fleet) -> list[Shown]:
     return [_shown(deployments[name], policies.get(name, {})) for name in fleet.names]
 
 
+def differences(end: Sequence[Shown], undisturbed: Sequence[Shown]) -> list[str]:
+    """Return where an end state differs from that of an undisturbed run, a line for each field of a policy."""
+    return [
+        f"policy {place}: {field} is {shown[field]}, undisturbed {wanted[field]}"
+        for place, (shown, wanted) in enumerate(zip(end, undisturbed, strict=True))
+        for field in wanted
+        if shown[field] != wanted[field]
+    ]
+
+
 def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     status = policy.get("status", {})

@@ -4,16 +4,10 @@ import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
-PAGES = sorted([*CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").rglob("*.md")])
+QUICK_START = "docs/how-to/quick-start.md"
 
 
 def code_blocks(page: str, language: str) -> list[str]:
     """Return the fenced blocks of a language on a page, given by its path from the checkout."""
     text = (CHECKOUT / page).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def links(page: Path) -> list[str]:
-    """Return the targets of a page's links that lead to files."""
-    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
-    return [target for target in targets if not target.startswith(("http://", "https://"))]

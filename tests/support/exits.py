@@ -24,6 +24,7 @@ from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
@@ -44,6 +45,9 @@ NAMES: Final = tuple(STORM)
 LONG_ENOUGH_MS: Final = 20_000
 LATER: Final = timedelta(minutes=10)
 """From one look of the operator to the next: longer than the cooldown, and long enough for a record."""
+
+PARTITIONS: Final = 4
+"""Of each member."""
 
 SETTLED_S: Final = 60.0
 POLL_S: Final = 0.2
@@ -114,10 +118,11 @@ class _Metrics:
 
 @dataclasses.dataclass(frozen=True)
 class Running:
-    """A pod that runs, and whether it is in a storm."""
+    """A pod that runs, whether it is in a storm, and its session in milliseconds, as text."""
 
     pod: Any
     storms: bool
+    session_ms: str
 
 
 class _AskedEachTime(KubernetesWorkloads):
@@ -133,10 +138,21 @@ class Place:
     Args:
         connections: to the API server.
         name: of all of it.
+
+    Attributes:
+        settings: what the ConfigMap says.
+        replicas: of the Deployment.
+        may_evict: whether the operator may evict pods, since the webhook runs.
+        models: of the group.
     """
+
+    settings: Mapping[str, str] = STORM
+    replicas = 1
+    may_evict = False
 
     def __init__(self, connections: "Connections", name: str) -> None:
         self.name = name
+        self.models = FakeModels()
         self.api = connections.people
         self._operators = connections.operator()
         self.clock = TravellingClock()
@@ -162,7 +178,7 @@ class Place:
         self._operators.dies_at = None
         self._store = PolicyStore()
         self._groups = FakeGroups({"main": {}})
-        self._shelf = ModelShelf(FakeModels())
+        self._shelf = ModelShelf(self.models)
         self._policies = KubernetesPolicies(self._operators, namespaces=[self.name])
         workloads = _AskedEachTime(self._operators)
         gatherer = Gatherer(
@@ -177,19 +193,19 @@ class Place:
         self._cycle = Cycle(
             store=self._store,
             gatherer=gatherer,
-            workloads=workloads,
+            targets=ValueTargets(workloads, self._groups),
             policies=self._policies,
             slots=FakeSlotViews(),
             stops=FakeFleetStops(),
             clock=self.clock,
-            limits=FleetLimits(5),
+            limits=FleetLimits(5, may_evict=self.may_evict),
         )
 
     async def set_up(self, *, namespace: bool = True) -> None:
         """Make the ConfigMap, and the namespace unless that is there."""
         if namespace:
             await self.api.write("POST", "/api/v1/namespaces", {"metadata": {"name": self.name}})
-        document = {"metadata": {"name": "settings"}, "data": STORM}
+        document = {"metadata": {"name": "settings"}, "data": self.settings}
         await self.api.write("POST", f"/api/v1/namespaces/{self.name}/configmaps", document)
 
     async def tear_down(self) -> None:
@@ -211,7 +227,8 @@ class Place:
             for body in page.bodies:
                 self._store.show(body)
         pods = [one.pod for one in await self.running()]
-        group = dataclasses.replace(worlds.group([worlds.member(one) for one in pods]), group_id=self.name)
+        members = [dataclasses.replace(worlds.member(one), partitions=PARTITIONS) for one in pods]
+        group = dataclasses.replace(worlds.group(members), group_id=self.name)
         self._groups.groups["main"][self.name] = group
         await self._shelf.refresh()
         await self._cycle.run()
@@ -240,8 +257,9 @@ class Place:
         for raw in await self.pods():
             pod = manifests.running_pod(raw, "app")
             if pod is not None:
-                session = container_env.value(raw["spec"]["containers"][0], NAMES[0], {"settings": STORM})
-                found.append(Running(pod, not (session or "").isdigit() or int(session or "") < LONG_ENOUGH_MS))
+                session = container_env.value(raw["spec"]["containers"][0], NAMES[0], {"settings": self.settings})
+                text = session or ""
+                found.append(Running(pod, not text.isdigit() or int(text) < LONG_ENOUGH_MS, text))
         return found
 
     async def series(self, at: datetime) -> counters.Answers:
@@ -312,6 +330,7 @@ class Place:
     async def apply(self, manager: str, env: Mapping[str, str], *, force: bool = True) -> None:
         """Apply the manifest with these entries at the server."""
         document = manifest(self.name, env)
+        document["spec"]["replicas"] = self.replicas
         await self.api.write(
             "PATCH",
             self.deployment,

@@ -12,12 +12,25 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from heartbeat_tuner.api.slot_names import SlotPlace
-from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
+from heartbeat_tuner.domain.errors import (
+    ApiServerError,
+    ClusterUnreachableError,
+    GroupConfigChangedError,
+    WriteConflictError,
+)
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
-from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import (
+    CONSUMER_MIN_SESSION,
+    Cluster,
+    Group,
+    GroupConfig,
+    GroupOverrides,
+    UnreadableGroup,
+)
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verifications import FailedValues
 from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -87,6 +100,10 @@ class FakeGroups:
         self.error: Exception | None = None
         self.requests: list[tuple[str, tuple[str, ...]]] = []
         self.times: list[timedelta | None] = []
+        self.bounds = worlds.cluster()
+        self.alterations: list[tuple[str, GroupOverrides]] = []
+        self.before_altering: Callable[[], None] = lambda: None
+        self.after_altering: Callable[[], None] = lambda: None
 
     def configured(self, cluster: str) -> bool:
         """Whether there is such a cluster."""
@@ -106,7 +123,32 @@ class FakeGroups:
     async def cluster(self, cluster: str) -> Cluster:
         """Return a cluster of one broker."""
         self._reach(cluster, "metadata")
-        return worlds.cluster()
+        return self.bounds
+
+    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+        """Set a group's own values, if they are what is expected; hooks are called before and after."""
+        self.before_altering()
+        self._reach(cluster, "incremental_alter_configs")
+        if self.overrides(cluster, group_id) != expected:
+            raise GroupConfigChangedError("somebody set it meanwhile")
+        self.override(cluster, group_id, wanted)
+        self.alterations.append((group_id, wanted))
+        self.after_altering()
+
+    def override(self, cluster: str, group_id: str, values: GroupOverrides) -> None:
+        """Set a group's own values, as anybody may; what is not set is Kafka's default."""
+        group = self.groups[cluster][group_id]
+        assert isinstance(group, Group)
+        session = values.session_timeout or CONSUMER_MIN_SESSION
+        config = GroupConfig(session, values.heartbeat_interval or timedelta(seconds=5), values)
+        self.groups[cluster][group_id] = dataclasses.replace(group, consumer_protocol=True, config=config)
+
+    def overrides(self, cluster: str, group_id: str) -> GroupOverrides:
+        """Return a group's own values."""
+        group = self.groups[cluster][group_id]
+        assert isinstance(group, Group)
+        assert group.config is not None
+        return group.config.overrides
 
     def _reach(self, cluster: str, request: str) -> None:
         if self.error is not None:
@@ -147,6 +189,8 @@ class FakeWorkloads:
         self.apply_error: Exception | None = None
         self.answer_error: Exception | None = None
         self.release_error: Exception | None = None
+        self.note_error: Exception | None = None
+        self.note_attempts = 0
         self.releases: list[ObjectKey] = []
         self.broken: set[ObjectKey] = set()
         self.denied: set[ObjectKey] = set()
@@ -187,6 +231,19 @@ class FakeWorkloads:
         )
         if self.answer_error is not None:
             raise self.answer_error
+
+    async def note_failed(self, policy: Policy, workload: Workload, failed: Sequence[FailedValues]) -> None:
+        """Store what failed as an annotation; pods and template stay as they are."""
+        self.note_attempts += 1
+        if self.note_error is not None:
+            raise self.note_error
+        stored = self.stored[policy.workload.key]
+        if (stored.uid, stored.resource_version) != (workload.uid, workload.resource_version):
+            raise WriteConflictError(f"{policy.workload} changed")
+        held = stored.holdings
+        assert held is not None
+        noted = dataclasses.replace(held, failed={**held.failed, policy.workload.container: tuple(failed)})
+        self.edit(policy.workload.key, holdings=noted)
 
     async def evict(self, namespace: str, pod: str, uid: str) -> None:
         """Refuse, as the API server does without the right."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.cli import report
-from heartbeat_tuner.cli.reporting import fleet_members
+from heartbeat_tuner.cli.reporting import fleet_members, reported_policies
 from heartbeat_tuner.cli.reporting.fleet_members import FleetMember, MeasuredGroup, Sources
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.metrics.conventions import kafkajs_metrics
@@ -143,7 +143,7 @@ def sources(
     fitted_models: Sequence[Fitted] = (), policies: Sequence[dict[str, Any]] = (), watched: Sequence[MeasuredGroup] = ()
 ) -> Sources:
     """Return what was read."""
-    views, problems = fleet_members.reported_policies(policies, NOW)
+    views, problems = reported_policies.read(policies, NOW)
     return Sources(list(fitted_models), views, list(watched), NOW, HOUR, problems)
 
 

@@ -13,6 +13,7 @@ from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.ports.metrics_source import MetricsSource
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
@@ -97,7 +98,7 @@ class Stage:
         self.operator = Cycle(
             store=StorePart(self.store, self.shard),
             gatherer=self.gatherer(),
-            workloads=self.workloads,
+            targets=ValueTargets(self.workloads, self.groups),
             policies=self.policies,
             slots=self.slots,
             stops=self.stops,

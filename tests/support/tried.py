@@ -11,6 +11,7 @@ from heartbeat_tuner.domain.evidence import MissingWorkload, Pod, Workload
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.rollouts import CanaryPods, Failing, Rollout, UpdatedPod
 from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.policy_store import StorePart
@@ -36,6 +37,7 @@ class TriedWorkloads(FakeWorkloads):
     Attributes:
         stage: in which the policy stands.
         evictions: name and uid of each pod that was evicted.
+        asked: how often an eviction was asked for, refused or not.
         evict_error: raised by an eviction, which then does not happen.
         dies: raised after an eviction that did happen: the operator never learns of it.
         webhook: whether it gives values to new pods.
@@ -51,6 +53,7 @@ class TriedWorkloads(FakeWorkloads):
         self.edit(CONSUMER, template="template-1", holdings=None)
         self.stage = stage
         self.evictions: list[tuple[str, str]] = []
+        self.asked = 0
         self.evict_error: Exception | None = None
         self.dies: BaseException | None = None
         self.webhook = True
@@ -83,6 +86,7 @@ class TriedWorkloads(FakeWorkloads):
     async def evict(self, namespace: str, pod: str, uid: str) -> None:
         """Replace a pod."""
         assert namespace == CONSUMER.namespace
+        self.asked += 1
         if self.evict_error is not None:
             raise self.evict_error
         self.evictions.append((pod, uid))
@@ -97,6 +101,11 @@ class TriedWorkloads(FakeWorkloads):
         assert len(left) == len(stored.pods) - 1
         self.tried.discard(pod)
         self.edit(CONSUMER, pods=(*left, self._made()))
+
+    def unready(self, name: str) -> None:
+        """Have a pod be not ready any more."""
+        pods = self.stored[CONSUMER].pods
+        self.edit(CONSUMER, pods=tuple(dataclasses.replace(p, ready_since=None) if p.name == name else p for p in pods))
 
     def scale(self, wanted: int) -> None:
         """Have another number of pods; the newest go first."""
@@ -130,9 +139,11 @@ class TriedStage(Stage):
 
     Attributes:
         workloads: its Deployment.
+        may_evict: whether it may, from the next start on.
     """
 
     workloads: TriedWorkloads
+    may_evict = True
 
     def __init__(self, **spec: Any) -> None:
         answers = quiet()
@@ -149,12 +160,12 @@ class TriedStage(Stage):
         self.operator = Cycle(
             store=StorePart(self.store, self.shard),
             gatherer=self.gatherer(),
-            workloads=self.workloads,
+            targets=ValueTargets(self.workloads, self.groups),
             policies=self.policies,
             slots=self.slots,
             stops=self.stops,
             clock=self.clock,
-            limits=FleetLimits(self.max_rollouts, may_evict=True),
+            limits=FleetLimits(self.max_rollouts, may_evict=self.may_evict),
         )
 
     def follow_up(self) -> None:

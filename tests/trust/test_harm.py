@@ -8,20 +8,19 @@ from what the pods run with.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
 
 from heartbeat_tuner.api.followed import history_status
-from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.verifications import EvictionHistory
-from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox.environment import Sandbox
 from tests.e2e.operators import Operators
-from tests.support import counters, exits, worlds
-from tests.support.exits import MERGE, Place
+from tests.support import exits, worlds
+from tests.support.exits import MERGE
+from tests.support.harmed import HarmedPlace
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -41,57 +40,9 @@ LOOKS_OF_A_LEADER: Final = 10
 
 PROMISE: Final = re.compile(r"(?P<times>\d+) times the rate of \S+ a day would show after about (?P<days>\d+) days")
 
-SCRAPE_S: Final = 15.0
-BEAT_S: Final = 5.0
-REACH: Final = timedelta(minutes=70)
 
-
-class HarmedPlace(Place):
-    """A place whose group is evicted from time to time once it has the cure.
-
-    Attributes:
-        harmed: when evictions begin, and how long it is from one to the next; None while there are none.
-    """
-
-    harmed: tuple[datetime, timedelta] | None = None
-
-    async def series(self, at: datetime) -> counters.Answers:
-        """Return what all pods that run would have left for Prometheus by a time."""
-        running = await self.running()
-        if self.harmed is None or any(one.storms for one in running):
-            return await super().series(at)
-        return counters.together(*(self._left_by(one.pod, at, *self.harmed) for one in running))
-
-    def _left_by(self, pod: Pod, at: datetime, since: datetime, gap: timedelta) -> counters.Answers:
-        """Return what a pod leaves whose member is refused a beat, and joins again, after each gap."""
-        first = int(max(at - REACH, pod.started).timestamp() / SCRAPE_S) + 1
-        times_s = [number * SCRAPE_S for number in range(first, int(at.timestamp() / SCRAPE_S) + 1)]
-
-        def evictions(time_s: float) -> float:
-            return max(0.0, (time_s - since.timestamp()) // gap.total_seconds())
-
-        def beats(time_s: float) -> float:
-            return (time_s - pod.started.timestamp()) // BEAT_S
-
-        counts: dict[Quantity, Callable[[float], float]] = {
-            Quantity.HEARTBEATS: lambda time_s: beats(time_s) - evictions(time_s),
-            Quantity.HEARTBEAT_REQUESTS: beats,
-            Quantity.REBALANCE_NOTICES: lambda _: 0.0,
-            Quantity.REBALANCES: lambda time_s: 1.0 + evictions(time_s),
-            Quantity.REBALANCE_TIME: lambda time_s: 0.1 + 0.1 * evictions(time_s),
-        }
-        place = {"pod": pod.name, "namespace": self.name, "group": self.name}
-        member = {"member_id": f"client-{pod.name}-0"}
-        return {
-            quantity: [
-                counters.series(
-                    ((time_s, count(time_s)) for time_s in times_s),
-                    **place,
-                    **(member if quantity is Quantity.HEARTBEATS else {}),
-                )
-            ]
-            for quantity, count in counts.items()
-        }
+class FortnightPlace(HarmedPlace):
+    """One that was watched for a fortnight before, and suffers after a change."""
 
     async def note_a_calm_fortnight(self) -> None:
         """Put into the policy's status what an operator leaves there that has watched for 14 days."""
@@ -120,17 +71,17 @@ class HarmedPlace(Place):
 
 
 @pytest.fixture
-async def place(sandbox: Sandbox, operators: Operators) -> AsyncIterator[HarmedPlace]:
+async def place(sandbox: Sandbox, operators: Operators) -> AsyncIterator[FortnightPlace]:
     """A place that no other operator looks at."""
     operators.stop()
     async with exits.connected(sandbox.control_plane) as connections:
-        made = HarmedPlace(connections, "harmed")
+        made = FortnightPlace(connections, "harmed")
         yield made
         await made.tear_down()
 
 
 @pytest.mark.row("A9")
-async def test_a_change_that_makes_a_group_worse_is_taken_back(place: HarmedPlace) -> None:
+async def test_a_change_that_makes_a_group_worse_is_taken_back(place: FortnightPlace) -> None:
     """A cure after which members are evicted ten times as often goes out again, once, and the same pods come back."""
     await place.set_up()
     await place.apply("kustomize-controller", {})

@@ -13,11 +13,13 @@ import yaml
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.cli import fit, report
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import Mode
-from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.reasons import WHAT_TO_DO, Reason
+from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
-from tests.support import documents, worlds
+from tests.support import checks, documents, worlds
 from tests.support.pipelines import first_hold
 
 _REFERENCE = documents.CHECKOUT / "docs" / "reference"
@@ -30,16 +32,9 @@ def test_generated_pages_are_those_of_the_code(name: str) -> None:
     assert (_REFERENCE / name).read_text() == _GENERATED[name]()
 
 
-@pytest.mark.parametrize("page", documents.PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    """No page points to a file that is not there."""
-    broken = [link for link in documents.links(page) if not (page.parent / link).exists()]
-    assert broken == []
-
-
-def test_the_readme_s_policy_is_one() -> None:
+def test_the_quick_start_s_policy_is_one() -> None:
     """The first policy that a reader copies is read as it is meant."""
-    (text,) = documents.code_blocks("README.md", "yaml")
+    (text,) = documents.code_blocks(documents.QUICK_START, "yaml")
     body = yaml.safe_load(text)
     body["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
     policy = parsing.policy_of(body)
@@ -101,6 +96,14 @@ def test_the_documented_deployment_runs_the_documented_configuration() -> None:
     assert container["ports"][0]["containerPort"] == sections.HttpSettings().port
 
 
+def test_every_reason_says_what_to_do() -> None:
+    """A user who reads a reason finds it on the page, with the next step."""
+    assert set(WHAT_TO_DO) == set(Reason)
+    page = (_REFERENCE / "reasons.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", page, re.MULTILINE))
+    assert rows == {reason.value: advice for reason, advice in WHAT_TO_DO.items()}
+
+
 def test_reasons_named_on_pages_exist() -> None:
     """A page explains no reason that the tuner never gives; one verdict and one kind look like reasons."""
     text = (documents.CHECKOUT / "docs" / "explanation" / "deciding.md").read_text()
@@ -108,16 +111,30 @@ def test_reasons_named_on_pages_exist() -> None:
     assert named - {reason.value for reason in Reason} <= {"Unknown", "ConsumerGroupModel"}
 
 
-def test_the_readme_s_commands_are_targets() -> None:
-    """The commands that a newcomer types exist."""
-    targets = re.findall(r"^([a-z0-9 ]+):", (documents.CHECKOUT / "Makefile").read_text(), flags=re.MULTILINE)
-    known = {name for target in targets for name in target.split()}
-    check, *commands = [block.split() for block in documents.code_blocks("README.md", "shell")]
-    assert check[:2] == ["heartbeat-tuner", "check"]
-    (typed,) = [command for command in commands if command[0] == "helm"]  # by tests/install
-    commands.remove(typed)
-    assert commands == [["make", "demo"], ["make", "test"]]
-    assert {command[1] for command in commands} <= known
+def test_the_readme_has_the_two_commands_of_a_newcomer() -> None:
+    """`check` first, then what runs the main job and the tests; that they are targets, `make docs-check` finds out."""
+    check, *commands = documents.code_blocks("README.md", "shell")
+    assert check.startswith("heartbeat-tuner check ")
+    assert commands == ["make demo\n", "make test\n"]
+
+
+def test_the_readme_shows_what_check_answers() -> None:
+    """The lines between which the page leaves some out are lines of the answer, in their order."""
+    command, *_ = documents.code_blocks("README.md", "shell")
+    (shown,) = documents.code_blocks("README.md", "text")
+    answer = checks.run(*shlex.split(command)[1:]).stdout.splitlines()
+    places = [answer.index(line) for line in shown.splitlines() if line != "..."]
+    assert places == sorted(places)
+
+
+def test_the_readme_says_which_libraries_are_supported() -> None:
+    """Every library has a row; the operator and `recommend` have those that can be measured, and `check` all."""
+    rows = re.findall(
+        r"^\| (`.+?) \| (.+?) \| (.+?) \| (.+?) \|$", (documents.CHECKOUT / "README.md").read_text(), re.MULTILINE
+    )
+    supported = {name: answers for cell, *answers in rows for name in re.findall(r"`([^`]+)`", cell)}
+    measured = {name: "yes" if name in known_conventions.LIBRARIES else "not yet" for name in catalogue.CLIENTS}
+    assert supported == {name: ["yes", answer, answer] for name, answer in measured.items()}
 
 
 def test_the_documented_reports_are_asked_for_as_the_command_is(

@@ -449,7 +449,7 @@ def test_what_of_prometheus_does_not_fit_is_named_by_field(files: Path, fields: 
 def test_a_number_or_date_that_is_none_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
     """PyYAML raises what Python does."""
     with pytest.raises(
-        InvalidSettingsError, match=r"config\.yaml is no YAML: it holds a number or a date that is none"
+        InvalidSettingsError, match=r"config\.yaml is not valid YAML: it has an impossible number or date"
     ):
         loaded(tmp_path, text)
 

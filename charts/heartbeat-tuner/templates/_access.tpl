@@ -74,7 +74,7 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- $clusters := dict -}}
 {{- range $name, $cluster := .Values.kafka.clusters -}}
 {{- $folder := printf "%s/kafka/%s" $secrets $name -}}
-{{- $one := pick $cluster "bootstrapServers" "securityProtocol" "heartbeatBudget" "grants" -}}
+{{- $one := pick $cluster "bootstrapServers" "securityProtocol" "heartbeatBudget" "grants" "alterGroups" -}}
 {{- with $cluster.sasl -}}
 {{- $sasl := merge (pick . "mechanism" "username") (dict "passwordFile" (printf "%s/password" $folder)) -}}
 {{- if .usernameFrom }}{{ $_ := set $sasl "usernameFile" (printf "%s/username" $folder) }}{{ end -}}

@@ -5,7 +5,7 @@ it, even if this one never got its answer or died before it wrote a status.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -22,6 +22,9 @@ from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outc
 
 ANNOTATION: Final = f"{fields.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
+
+FAILED_ANNOTATION: Final = f"{fields.GROUP}/failed"
+"""On the workload: a JSON object with what failed in each container, since a canary that fails writes no `Applied`."""
 
 MAX_MANAGER: Final = 128
 """Characters of a field manager's name: the API server takes no more."""
@@ -184,13 +187,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
     What cannot be read, or speaks of another object (a manifest that was copied with its annotations) or of a time when
     there was no such record, counts for nothing: anybody who may edit the workload may write anything there.
     """
-    try:
-        documents = json.loads(text or "{}")
-        entries = documents.items() if isinstance(documents, dict) else ()
-    except (ValueError, RecursionError):
-        return {}
     applications: dict[str, Application] = {}
-    for container, document in entries:
+    for container, document in _documents(text):
         try:
             application = application_of(Applied.model_validate(document))
         except (pydantic.ValidationError, ValueError):
@@ -201,6 +199,40 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         if application.workload_uid == workload_uid and known and all(map(durations.may_be_ours, moments)):
             applications[container] = application
     return applications
+
+
+def to_failed_annotation(failed: Mapping[str, Sequence[FailedValues]], *, workload_uid: str) -> str:
+    """Return the annotation's text for the values that failed in each container of a workload."""
+    notes = {
+        container: api.FailedNote(workload_uid=workload_uid, failed=statuses)
+        for container, values in failed.items()
+        if (statuses := failed_statuses(values)) is not None
+    }
+    documents = {container: note.model_dump(by_alias=True, exclude_none=True) for container, note in notes.items()}
+    return json.dumps(documents, sort_keys=True, separators=(",", ":"))
+
+
+def from_failed_annotation(text: str | None, *, workload_uid: str) -> dict[str, tuple[FailedValues, ...]]:
+    """Return the values that failed in each container of a workload; what cannot be read counts for nothing."""
+    failed: dict[str, tuple[FailedValues, ...]] = {}
+    for container, document in _documents(text):
+        try:
+            note = api.FailedNote.model_validate(document)
+            values = failed_of(note.failed)
+        except (pydantic.ValidationError, ValueError):
+            continue
+        if note.workload_uid == workload_uid:
+            failed[container] = values
+    return failed
+
+
+def _documents(text: str | None) -> Iterable[tuple[str, object]]:
+    """Yield the containers of an annotation, each with its document: anybody may have written anything there."""
+    try:
+        documents = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return ()
+    return documents.items() if isinstance(documents, dict) else ()
 
 
 def timestamp(at: datetime) -> str:
@@ -223,12 +255,22 @@ def promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
     """Return what a model said of values, in the API's notation; None where none was asked."""
     if promise is None:
         return None
-    return api.PromiseStatus(evictions_per_day_upper=promise.upper_per_day, trade=promise.is_trade)
+    return api.PromiseStatus(
+        evictions_per_day_upper=promise.upper_per_day,
+        trade=promise.is_trade,
+        stalled_per_eviction_before=promise.stalled_before,
+        stalled_per_eviction_after=promise.stalled_after,
+    )
 
 
 def promised(noted: api.PromiseStatus) -> PromisedRate:
     """Return what is noted that a model said."""
-    return PromisedRate(noted.evictions_per_day_upper, noted.trade)
+    return PromisedRate(
+        noted.evictions_per_day_upper,
+        noted.trade,
+        stalled_before=noted.stalled_per_eviction_before,
+        stalled_after=noted.stalled_per_eviction_after,
+    )
 
 
 def _outcome(word: str) -> Outcome:

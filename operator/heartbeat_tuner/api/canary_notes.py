@@ -93,6 +93,7 @@ def canary_status(canary: Canary) -> CanaryStatus:
         others=_seconds(canary.others_s, canary.since),
         again=_text(canary.again),
         promise=promise_status(canary.promise),
+        left_alone=canary.left_alone or None,
     )
 
 
@@ -131,6 +132,7 @@ def canary_of(noted: CanaryStatus) -> Canary | None:
         others_s=_moments_s(noted.others, since),
         again=again,
         promise=None if noted.promise is None else promised(noted.promise),
+        left_alone=bool(noted.left_alone),
     )
 
 

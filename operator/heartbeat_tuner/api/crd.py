@@ -27,7 +27,7 @@ class ObjectKind:
         description: of the whole.
         spec: its model.
         status: likewise; None if the kind has none.
-        columns: name, type and JSON path of what `kubectl get` shows.
+        columns: what `kubectl get` shows.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ObjectKind:
     description: str
     spec: type[BaseModel]
     status: type[BaseModel] | None
-    columns: tuple[tuple[str, str, str], ...]
+    columns: tuple[fields.PrinterColumn, ...]
 
     @property
     def file_name(self) -> str:
@@ -48,7 +48,7 @@ POLICY: Final = ObjectKind(
     name=spec_v1alpha1.KIND,
     plural=spec_v1alpha1.PLURAL,
     short="cgp",
-    description="How the liveness settings of one Kafka consumer group are tuned.",
+    description="Policy for the liveness settings of one Kafka consumer group.",
     spec=spec_v1alpha1.Spec,
     status=status_v1alpha1.Status,
     columns=status_v1alpha1.PRINTER_COLUMNS,
@@ -57,7 +57,7 @@ MODEL: Final = ObjectKind(
     name=models_v1alpha1.KIND,
     plural=models_v1alpha1.PLURAL,
     short="cgm",
-    description="What weeks of history say of the delays of one Kafka consumer group; the fit writes it.",
+    description="Model of the delays of one Kafka consumer group, fitted to weeks of history.",
     spec=models_v1alpha1.ModelSpec,
     status=None,
     columns=models_v1alpha1.PRINTER_COLUMNS,
@@ -100,7 +100,7 @@ def _version(kind: ObjectKind) -> dict[str, Any]:
         "served": True,
         "storage": True,
         **({} if kind.status is None else {"subresources": {"status": {}}}),
-        "additionalPrinterColumns": [{"name": name, "type": of, "jsonPath": path} for name, of, path in kind.columns],
+        "additionalPrinterColumns": [column.manifest() for column in kind.columns],
         "schema": {
             "openAPIV3Schema": {
                 "type": "object",

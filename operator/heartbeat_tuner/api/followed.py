@@ -116,12 +116,21 @@ def _effect_status(effect: Effect) -> EffectStatus:
 
 def _rate_status(rate: EpisodeRate) -> EpisodeRateStatus:
     """Return a rate in figures that stay; days are rounded down, so that no day passes twice."""
+    each = rate.stalled_each
     return EpisodeRateStatus(
         episodes=rate.episodes,
         days=math.floor(rate.days * _PARTS_OF_DAY) / _PARTS_OF_DAY,
         per_day_lower=float(f"{rate.lower:.3g}"),
-        per_day_upper=float(f"{rate.upper:.3g}") if math.isfinite(rate.upper) else None,
+        per_day_upper=_figure(rate.upper),
+        stalled_partition_seconds_each=None if each is None else _figure(each),
+        stalled_partition_seconds_per_day_lower=None if each is None else _figure(rate.lower * each),
+        stalled_partition_seconds_per_day_upper=None if each is None else _figure(rate.upper * each),
     )
+
+
+def _figure(number: float) -> float | None:
+    """Return a number to three digits; None of one that a status cannot have."""
+    return float(f"{number:.3g}") if math.isfinite(number) else None
 
 
 def _effect(noted: EffectStatus) -> Effect:
@@ -130,7 +139,9 @@ def _effect(noted: EffectStatus) -> Effect:
 
 def _rate(noted: EpisodeRateStatus) -> EpisodeRate:
     upper = math.inf if noted.per_day_upper is None else noted.per_day_upper
-    return EpisodeRate(noted.episodes, noted.days, noted.per_day_lower, upper)
+    return EpisodeRate(
+        noted.episodes, noted.days, noted.per_day_lower, upper, stalled_each=noted.stalled_partition_seconds_each
+    )
 
 
 def _is_number(text: str) -> bool:

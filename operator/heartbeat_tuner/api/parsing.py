@@ -16,6 +16,7 @@ from heartbeat_tuner.api import asked_values, workload_refs
 from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
 from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
+from heartbeat_tuner.api.group_config_notes import group_write_of
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
@@ -26,6 +27,7 @@ from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     VerificationStatus,
     WorkloadStatus,
 )
+from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import Bounds, ClientSpec, DeclaredSettings, Spec
@@ -70,6 +72,7 @@ def status_of(body: Mapping[str, Any]) -> Status:
             group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
             verification=_readable(body, "verification", VerificationStatus),
             canary=_readable(body, "canary", CanaryStatus),
+            group_config=_readable(body, "groupConfig", GroupConfigStatus),
             history=_readable(body, "history", HistoryStatus),
             reverted=_readable_list(body, "reverted", FailedStatus),
         )
@@ -170,6 +173,7 @@ def _of_status(status: Status, namespace: str) -> dict[str, Any]:
         "followed": None if status.verification is None else followed_of(status.verification),
         "history": None if status.history is None else history_of(status.history),
         "failed": failed_of(status.reverted),
+        "group_write": None if status.group_config is None else group_write_of(status.group_config),
         "canary": None if status.canary is None else canary_of(status.canary),
     }
 

@@ -50,66 +50,81 @@ def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
     return click.option(request_of_options.option(setting), type=duration, help=more)
 
 
-@click.command("check", short_help="Check liveness settings: no metrics, no cluster.")
+@click.command("check", short_help="Check liveness settings in files; needs no cluster.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--client",
     "name",
     shell_complete=_client_names,
-    help="The client library, where the files do not say it; `heartbeat-tuner clients` lists them.",
+    help="Client library, if the files do not name it. `heartbeat-tuner clients` lists them.",
 )
-@click.option("--client-version", default="", help="Where older versions differ, like 2.8; else a recent one is meant.")
-@click.option("--kafka-version", default="", help="Of the brokers, like 3.9: what they lack, and whom they refuse.")
-@_option_of(Setting.SESSION_TIMEOUT, "Where the files do not say it; else the library's default.")
-@_option_of(Setting.HEARTBEAT_INTERVAL, "Likewise.")
-@_option_of(Setting.FETCH_WAIT, "Likewise: maxWaitTimeInMs, fetch.max.wait.ms.")
-@_option_of(Setting.MAX_POLL_INTERVAL, "Likewise, of clients that have one.")
-@_option_of(Setting.REBALANCE_TIMEOUT, "Likewise.")
+@click.option("--client-version", default="", help="Version of the client library, like 2.8. Default: a recent one.")
 @click.option(
-    "--group-protocol", type=click.Choice([protocol.value for protocol in Protocol]), help="Likewise: group.protocol."
+    "--kafka-version", default="", help="Version of the brokers, like 3.9. Enables rules on what that version lacks."
 )
-@click.option("--env-file", type=click.Path(path_type=Path), help="Read NAME=value lines, whatever the file is called.")
+@_option_of(Setting.SESSION_TIMEOUT, "Session timeout, if the files do not set it. Default: the library's.")
+@_option_of(Setting.HEARTBEAT_INTERVAL, "Heartbeat interval, if the files do not set it. Default: the library's.")
+@_option_of(Setting.FETCH_WAIT, "Fetch wait (maxWaitTimeInMs, fetch.max.wait.ms), if the files do not set it.")
+@_option_of(Setting.MAX_POLL_INTERVAL, "Max poll interval, if the files do not set it and the client has one.")
+@_option_of(Setting.REBALANCE_TIMEOUT, "Rebalance timeout, if the files do not set it. Default: the library's.")
+@click.option(
+    "--group-protocol",
+    type=click.Choice([protocol.value for protocol in Protocol]),
+    help="Rebalance protocol (group.protocol), if the files do not set it.",
+)
+@click.option("--env-file", type=click.Path(path_type=Path), help="Read this file as NAME=value lines.")
 @click.option(
     "--filename",
     "-f",
     "filenames",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The same as a path without option, as kubectl has it; - is the standard input.",
+    help="File or folder, as with kubectl. Same as PATHS; - is the standard input.",
 )
-@click.option("--container", help="The only container of manifests to look at.")
-@click.option("--preset", help="Read only the variables of a client's preset; see `clients NAME`.")
+@click.option("--container", help="Check only this container of manifests.")
+@click.option("--preset", help="Read only the variables of this preset. `clients NAME` lists presets.")
 @click.option(
     "--env",
     "overrides",
     multiple=True,
     metavar="SETTING=NAME",
-    help="The variable that holds a setting in the files, like sessionTimeout=MY_TIMEOUT_MS; may be repeated.",
+    help="Variable that holds a setting, like sessionTimeout=MY_TIMEOUT_MS. Repeatable.",
 )
 @click.option(
-    "--handler-time", type=duration, help="The longest handler of one message, or of one poll of clients that poll."
+    "--handler-time", type=duration, help="Longest time a handler takes for one message, or for one poll's messages."
 )
 @click.option(
     "--blocking-messages",
     type=click.IntRange(0, 1_000_000),
     default=0,
     show_default=True,
-    help="How many messages are handled before the client's event loop has a turn; 0: handlers wait, not compute.",
+    help="Messages that handlers compute on before the event loop runs. 0: handlers only wait.",
 )
-@click.option("--longest-pause", type=duration, help="Of the whole process: garbage collection, CPU throttling.")
-@click.option("--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Of the Kafka cluster.")
-@click.option("--broker-min-session", type=duration, help="group.min.session.timeout.ms; else Kafka's default of 6s.")
-@click.option("--broker-max-session", type=duration, help="group.max.session.timeout.ms; else Kafka's default of 30m.")
 @click.option(
-    "--max-detection-time", type=duration, help="How late a crash may be noticed.  [default: 60s; KafkaJS: 5m]"
+    "--longest-pause", type=duration, help="Longest pause of the process, by garbage collection or CPU throttling."
 )
-@click.option("--select", multiple=True, shell_complete=_rule_names, help="Only these rules: HT101, HT1, or an id.")
-@click.option("--ignore", multiple=True, shell_complete=_rule_names, help="All but these rules.")
-@click.option("--fix", is_flag=True, help="Write the values that would hold into the files, and show the difference.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
+@click.option("--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of brokers.")
+@click.option("--broker-min-session", type=duration, help="The broker's group.min.session.timeout.ms. Default: 6s.")
+@click.option("--broker-max-session", type=duration, help="The broker's group.max.session.timeout.ms. Default: 30m.")
+@click.option(
+    "--max-detection-time", type=duration, help="Longest time to notice a crashed member.  [default: 60s; KafkaJS: 5m]"
+)
+@click.option(
+    "--select",
+    multiple=True,
+    shell_complete=_rule_names,
+    help="Check only these rules: a code, a prefix or an id, like HT101, HT1. Repeatable.",
+)
+@click.option("--ignore", multiple=True, shell_complete=_rule_names, help="Skip these rules. Repeatable.")
+@click.option("--fix", is_flag=True, help="Write safe values into the files, and print the diff.")
+@click.option("--diff", is_flag=True, help="Print the diff of --fix, and write nothing.")
 @click.option("--output", "-o", type=click.Choice(_OUTPUTS), default="text", show_default=True)
 @click.option(
-    "--fail-on", type=click.Choice(list(_FAILING)), default="error", show_default=True, help="What gives exit status 1."
+    "--fail-on",
+    type=click.Choice(list(_FAILING)),
+    default="error",
+    show_default=True,
+    help="Lowest severity that gives exit status 1.",
 )
 @click.option(
     "--config",
@@ -117,18 +132,18 @@ def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
     is_eager=True,
     callback=check_config.configure,
     expose_value=False,
-    help="Options in a file; else .heartbeat-tuner.toml or pyproject.toml, here or in a folder above.",
+    help="Configuration file. Default: .heartbeat-tuner.toml or pyproject.toml, here or in a parent folder.",
 )
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
-    """Check the liveness settings of Kafka consumers: can they work, and what would?
+    """Check the liveness settings of Kafka consumers, and print values that work.
 
     PATHS are files or folders: env files, properties, YAML, JSON, TOML, Compose, Kubernetes manifests and rendered
-    charts; - is the standard input. Without one, settings come from options. What nothing says is the library's
-    default.
+    charts; - is the standard input. Without PATHS, settings come from options. A setting that is given nowhere has the
+    library's default.
 
-    Exit status: 0 if nothing was found that --fail-on names, 1 if something was, 2 if the command line or a file cannot
-    be used.
+    Exit status: 0 if there are no findings of the severity in --fail-on, 1 if there are some, 2 if the command line or
+    a file cannot be used.
     """
     asked = Asked(options, context.obj or {})
     request = asked.request()

@@ -17,12 +17,12 @@ from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.lint.checked_settings import NAMES
 
 
-@click.command("clients", short_help="List the client libraries, or show the card of one.")
+@click.command("clients", short_help="List the client libraries, or describe one.")
 @click.argument("name", required=False)
-@click.option("--client-version", help="Show the card as it was in a version, like 2.8.")
+@click.option("--client-version", help="Show this version of the library, like 2.8.")
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(*, name: str | None, client_version: str | None, output: str) -> None:
-    """List the client libraries that are known, or show how one beats and what it is set by."""
+    """List the known client libraries, or describe the heartbeats and settings of one."""
     if name is None:
         if client_version is not None:
             raise UsageProblem("--client-version says which version of a client is meant: name the client, too")

@@ -44,16 +44,16 @@ _OF_JOBS: Final = frozenset({"group-not-told", "labels-unknown", "namespace-not-
 FORMATS: Final = ("text", "json", "yaml")
 
 
-@click.command("doctor", short_help="Say what a Prometheus has of consumer groups, and what is missing.")
+@click.command("doctor", short_help="List the consumer groups in a Prometheus, and missing metrics.")
 @prometheus_options.options
-@click.option("--group", help="Say it of this group only.")
+@click.option("--group", help="Show only this consumer group.")
 @click.option("--output", "-o", type=click.Choice(FORMATS), default="text", show_default=True)
 def command(*, group: str | None, output: str, **given: Any) -> None:
-    """Say which consumer groups a Prometheus shows, by which exporter, and what is missing to measure them.
+    """List the consumer groups in a Prometheus, their exporters, and the metrics that are missing.
 
-    Each finding comes with the shortest fix, ready to paste.
+    Each finding comes with a fix to paste.
 
-    Exit status: 0 if all groups can be measured in full, 1 if something is missing, 2 if Prometheus could not be asked.
+    Exit status: 0 if all groups can be measured in full, 1 if something is missing, 2 if the query failed.
     """
     asked = prometheus_options.asked(**given)
     inventory = prometheus_options.run(asked, lambda source: prometheus_options.inventory(source, asked, around=True))

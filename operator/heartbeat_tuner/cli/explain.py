@@ -10,12 +10,12 @@ from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.cli.recommend import missing_object, missing_text, title
 
 
-@click.command("explain", short_help="Explain a recommendation link by link, with the numbers.")
+@click.command("explain", short_help="Explain a recommendation step by step, with the numbers.")
 @group_options.options
 def command(*, output: str, **given: Any) -> None:
-    """Explain what heartbeat-tuner recommends for one consumer group, link by link, with the numbers.
+    """Explain a recommendation for one consumer group step by step, with the numbers.
 
-    It takes what `recommend` takes, and comes to the same answer.
+    The options and the answer are those of `recommend`.
 
     Exit status: 0 if there is an answer, 1 if it is unknown, 2 if the command line or Prometheus cannot be used.
     """

@@ -16,9 +16,9 @@ from heartbeat_tuner.api import names
 from heartbeat_tuner.cli.fit_run.fit_order import KUBERNETES, FitOrder
 from heartbeat_tuner.cli.group import prometheus_options
 from heartbeat_tuner.cli.options import duration
-from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.problems import ExtraMissing, UsageProblem
 
-NEEDED: Final = ("pyspark", "pyarrow", "pandas")
+NEEDED: Final = ("pyspark", "pyarrow", "pandas", "kubernetes", "aiohttp", "structlog")
 
 _LONGEST: Final = timedelta(days=366)
 _LONGEST_NAME: Final = 63
@@ -26,20 +26,24 @@ _EARLIEST: Final = date(1971, 1, 2)
 """The longest window that ends then begins with 1970."""
 
 
-@click.command("fit", short_help="Fit models of all groups from weeks of history (needs Spark).")
+@click.command("fit", short_help="Fit models of all groups to weeks of history (needs Spark).")
 @prometheus_options.optional
-@click.option("--parquet", metavar="PATH", help="Read values from Parquet files instead, here or in a lake.")
+@click.option("--parquet", metavar="PATH", help="Read values from Parquet files instead of Prometheus.")
 @click.option(
-    "--history", metavar="PATH", required=True, help="Where days are kept: a folder, or s3://, gs://, hdfs://."
+    "--history", metavar="PATH", required=True, help="Where to keep days: a folder, or s3://, gs://, hdfs://."
 )
 @click.option(
-    "--models", metavar=f"{KUBERNETES}|DIR", help="Where models go: ConsumerGroupModel objects, or JSON files."
+    "--models",
+    metavar=f"{KUBERNETES}|DIR",
+    help="Where to write models: ConsumerGroupModel objects, or a folder of JSON files.",
 )
-@click.option("--since", type=duration, default="336h", show_default=True, help="How far back; whole days in UTC.")
-@click.option("--until", metavar="DAY", help="The last day, like 2026-11-20.  [default: the last whole one]")
-@click.option("--cluster", default="", metavar="NAME", help="What clusterRef of the policies calls this Kafka cluster.")
-@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs, like spark://HOST:7077.")
-@click.option("--backtest", is_flag=True, help="Say how well models of the older days foretell the newer ones.")
+@click.option(
+    "--since", type=duration, default="336h", show_default=True, help="How far to look back; whole days in UTC."
+)
+@click.option("--until", metavar="DAY", help="Last day, like 2026-11-20.  [default: the last whole day]")
+@click.option("--cluster", default="", metavar="NAME", help="Name of this Kafka cluster in clusterRef of policies.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark master, like spark://HOST:7077.")
+@click.option("--backtest", is_flag=True, help="Report how well models of the older days predict the newer ones.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True)
 def command(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -56,12 +60,12 @@ def command(  # noqa: PLR0913 - one parameter for each option
     output: str,
     **access: Any,
 ) -> None:
-    """Read the days that the history lacks, keep them, and fit a model of every group from all of them.
+    """Read the days that the history lacks, keep them, and fit a model of every group to all days.
 
-    With --backtest nothing is written but the history, unless --models is given as well.
+    With --backtest and without --models, only the history is written.
 
-    Exit status: 0 if all is done, 1 if some day or group failed (models are fitted from what is there), 2 if nothing
-    could be done.
+    Exit status: 0 on success, 1 if a day or a group failed (models are fitted to the rest), 2 if nothing could be
+    done.
     """
     _check_ends(url, parquet, models, backtest=backtest)
     _suit(since, cluster)
@@ -105,7 +109,7 @@ def _find_spark() -> None:
     """Refuse to go on where Spark, or what comes with it, is not installed."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
-        raise UsageProblem(f"{lacking[0]} is not installed here; `pip install '.[fit]'` in a checkout brings it")
+        raise ExtraMissing("fit", "fit", lacking[0])
 
 
 def _day(text: str | None) -> date | None:

@@ -32,13 +32,13 @@ from heartbeat_tuner.models.group_model import Unfitted
 _NO_VALUES = frozenset({Verdict.UNKNOWN, Verdict.INFEASIBLE})
 
 
-@click.command("recommend", short_help="Say what to set for one group, and why.")
+@click.command("recommend", short_help="Recommend values for one group, with reasons.")
 @group_options.options
 def command(*, output: str, **given: Any) -> None:
-    """Say what heartbeat-tuner would set for one consumer group, and why.
+    """Recommend values for one consumer group, with reasons.
 
-    From what a Prometheus has of it, from a fitted model, or from both. No cluster is asked and nothing is changed.
-    Say what is set now, or the library's defaults are assumed.
+    Evidence comes from a Prometheus, from a fitted model, or from both. The command needs no cluster and changes
+    nothing. Give the current settings, or it assumes the library's defaults.
 
     Exit status: 0 if there is an answer, 1 if it is unknown, 2 if the command line or Prometheus cannot be used.
     """

@@ -18,46 +18,41 @@ import yaml
 from heartbeat_tuner import __version__
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
-from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.cli.group import prometheus_options
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.cli.reporting import fleet_members, group_entries
-from heartbeat_tuner.cli.reporting.fleet_members import MeasuredGroup, Sources
+from heartbeat_tuner.cli.reporting import cluster_objects, fleet_members, group_entries
+from heartbeat_tuner.cli.reporting.fleet_members import Sources
 from heartbeat_tuner.cli.wording import shown
-from heartbeat_tuner.models.group_model import Fitted, Unreadable
 from heartbeat_tuner.report import page, ranking
 from heartbeat_tuner.report.report_data import ReportData
 
 _FOLDER: Final = click.Path(exists=True, file_okay=False, readable=True, path_type=Path)
 _FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
-_OUTPUT: Final = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
-_KINDS: Final = ("ConsumerGroupPolicy", "ConsumerGroupModel")
+OUTPUT: Final = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
 _SHOWN_ERROR: Final = 300
 _STDIO: Final = "-"
 
 _T = TypeVar("_T")
 
 
-@click.command("report", short_help="Write a page of all groups: what tuning saves, and what is at risk.")
+@click.command("report", short_help="Write an HTML page of all groups: savings and risks.")
 @prometheus_options.optional
 @click.option(
-    "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+    "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, from 1m to 24h."
 )
-@click.option("--models", type=_FOLDER, metavar="FOLDER", help="Models, as `heartbeat-tuner fit` writes them.")
+@click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote.")
 @click.option(
     "--filename",
     "-f",
     "filenames",
     type=_FILE,
     multiple=True,
-    help="Policies and models, as `kubectl get cgp,cgm -A -o json` prints them; - is the standard input.",
+    help="Output of `kubectl get cgp,cgm -A -o json`; - is the standard input.",
 )
-@click.option("--group", "groups", multiple=True, help="Only this consumer group; may be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print the page's data instead.")
-@click.option(
-    "--output", "-o", type=_OUTPUT, help="Where to write it; - is the standard output.  [default: report.html]"
-)
+@click.option("--group", "groups", multiple=True, help="Show only this consumer group. Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print the data of the page as JSON.")
+@click.option("--output", "-o", type=OUTPUT, help="File to write; - is the standard output.  [default: report.html]")
 def command(
     *,
     url: str | None,
@@ -70,32 +65,44 @@ def command(
     namespaces: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Write one page of all consumer groups: what tuning saves, what is at risk, and why.
+    """Write an HTML page of all consumer groups: savings, risks and reasons.
 
-    From a Prometheus, from models in a folder, from a cluster's policies, or from all of them. The page is one file
-    that loads nothing and runs no script. Nothing is changed anywhere.
+    Data comes from a Prometheus, from a folder of models, from a cluster's policies, or from all of them. The page is
+    one file that loads nothing and runs no script. The command changes nothing.
 
     Exit status: 0 if the report was written, 2 if the command line or a source cannot be used.
     """
     if url is None and models is None and not filenames:
         raise UsageProblem("give --prometheus URL, --models FOLDER or --filename FILE: they say which groups there are")
-    now = SystemClock().now()
     documents = [document for path in filenames for document in _documents(path)]
-    policies = [document for document in documents if document["kind"] == _KINDS[0]]
-    views, problems = fleet_members.reported_policies(policies, now)
-    for problem in problems:
-        click.echo(f"left out: {shown(problem, _SHOWN_ERROR)}", err=True)
-    stored = list(ModelFiles(models).read()) if models is not None else []
-    stored += [model for document in documents if (model := _model(document)) is not None]
-    watched: list[MeasuredGroup] = []
+    known = cluster_objects.sources(documents, SystemClock().now())
+    if models is not None:
+        known = dataclasses.replace(known, models=[*ModelFiles(models).read(), *known.models])
     if url is not None:
         target = prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
         watched, now = prometheus_options.run(target, lambda source: fleet_members.watch(source, target, groups))
-    known = _only(Sources(stored, views, watched, now, lookback, problems), groups, namespaces)
+        known = dataclasses.replace(known, watched=watched, now=now, lookback=lookback)
     names = [f"Prometheus at {shown(url, _SHOWN_ERROR)}"] if url is not None else []
-    names += ["fitted models"] if stored else []
-    names += ["policies of a cluster"] if views else []
-    data = report_data(known, names or ["sources without a group"])
+    write(_only(known, groups, namespaces), [*names, *_held(known)], output, as_json=as_json)
+
+
+def _held(sources: Sources) -> list[str]:
+    """Return what sources hold, for people."""
+    return ["fitted models"] * bool(sources.models) + ["policies of a cluster"] * bool(sources.policies)
+
+
+def write(sources: Sources, names: Sequence[str], output: Path | None, *, as_json: bool) -> None:
+    """Write the page of sources, or print its data; say which policies are left out.
+
+    Args:
+        sources: what was read.
+        names: of the sources, for people.
+        output: the file; None for the default.
+        as_json: whether the data are printed instead.
+    """
+    for problem in sources.problems:
+        click.echo(f"left out: {shown(problem, _SHOWN_ERROR)}", err=True)
+    data = report_data(sources, names or ["sources without a group"])
     _write(
         data.model_dump_json(by_alias=True, indent=1) + "\n" if as_json else page.render(data), output, as_json=as_json
     )
@@ -138,13 +145,6 @@ def _only(sources: Sources, groups: Sequence[str], namespaces: Sequence[str]) ->
     )
 
 
-def _model(document: Mapping[str, Any]) -> Fitted | Unreadable | None:
-    if document["kind"] != _KINDS[1]:
-        return None
-    metadata = {"namespace": "", **document["metadata"]}
-    return model_documents.read({**document, "metadata": metadata})
-
-
 def _documents(path: Path) -> list[Mapping[str, Any]]:
     """Return the policies and models of a file, out of lists too; other kinds are passed over.
 
@@ -163,7 +163,7 @@ def _documents(path: Path) -> list[Mapping[str, Any]]:
         item
         for item in items
         if isinstance(item, dict)
-        and item.get("kind") in _KINDS
+        and item.get("kind") in {cluster_objects.POLICY, cluster_objects.MODEL}
         and isinstance(item.get("metadata"), dict)
         and isinstance(item["metadata"].get("name"), str)
     ]

@@ -20,7 +20,7 @@ from heartbeat_tuner.domain.errors import TunerError
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The operator's configuration (YAML): Prometheus, Kafka clusters, interval.",
+    help="Configuration file (YAML): Prometheus, Kafka clusters, interval.",
 )
 def command(config: Path) -> None:
     """Run the operator until SIGTERM or SIGINT."""

@@ -51,25 +51,27 @@ class Plan:
     why: str
 
 
-@click.command("simulate", short_help="Play a group out: what if its session were 20 s?")
+@click.command("simulate", short_help="Simulate a group with other values.")
 @group_options.options
 @click.option(
     "--to",
     "changes",
     multiple=True,
     metavar="SETTING=VALUE",
-    help="What if it were so, like session-timeout=20s; may be repeated. Else: what is recommended.",
+    help="Value to simulate, like session-timeout=20s. Repeatable. Default: the recommended values.",
 )
-@click.option("--static/--dynamic", default=None, help="What if members had a group.instance.id, or none.")
-@click.option("--rollout", is_flag=True, help="Say what replacing every pod once costs, too.")
+@click.option("--static/--dynamic", default=None, help="Simulate members with or without a group.instance.id.")
+@click.option("--rollout", is_flag=True, help="Add the cost of replacing every pod once.")
 @click.option(
     "--days",
     type=FiniteNumber(0, LONGEST_DAYS, min_open=True),
     default=30.0,
     show_default=True,
-    help="How long to play.",
+    help="Days to simulate.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of chance.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Seed of the random numbers."
+)
 def command(
     *,
     changes: tuple[str, ...],
@@ -80,12 +82,12 @@ def command(
     output: str,
     **given: Any,
 ) -> None:
-    """Play a consumer group out, event by event, under what is set and under something else.
+    """Simulate a consumer group event by event, with the current and with other values.
 
-    What happens to it is what its model says (--models). It takes what `recommend` takes; the same seed gives the same
-    play.
+    Events follow the group's model (--models). The options are those of `recommend`. The same seed gives the same
+    result.
 
-    Exit status: 0 if it was played, 1 if there is no model to play, 2 if the command line or Prometheus cannot be used.
+    Exit status: 0 if it was simulated, 1 if there is no model, 2 if the command line or Prometheus cannot be used.
     """
     wanted = group_options.wanted(**given)
     tried = _tried(wanted.told, changes)

@@ -19,10 +19,10 @@ from heartbeat_tuner.webhook import app
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The webhook's configuration (YAML): where it listens, its certificate.",
+    help="Configuration file (YAML): address and certificate.",
 )
 def command(config: Path) -> None:
-    """Give each new pod of policies with static membership an id of its own, until SIGTERM or SIGINT."""
+    """Run the webhook that sets static ids and values in new pods, until SIGTERM or SIGINT."""
     try:
         settings = webhook_settings.load(config)
         json_lines.configure()

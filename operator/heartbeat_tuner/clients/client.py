@@ -79,9 +79,9 @@ class Hung(enum.StrEnum):
     LEAVES = "leaves after the max poll interval"
     PLACEMENT = (
         "is removed after the session timeout, but only where each broker leads one of its partitions: the "
-        "fetch loop of one that leads none goes on beating, for ever"
+        "fetch loop of one that leads none goes on beating, endlessly"
     )
-    UNNOTICED = "keeps its partitions for ever"
+    UNNOTICED = "keeps its partitions permanently"
 
 
 class StaticIdSupport(enum.StrEnum):
@@ -90,12 +90,12 @@ class StaticIdSupport(enum.StrEnum):
     NONE = "not supported"
     WORKS = "supported; the older of two members with one id is fenced"
     GUARDED = "supported; the newer of two members with one id is refused until the older one's session is over"
-    STEALS = "supported, but two members with one id steal it from each other for ever"
+    STEALS = "supported, but two members with one id steal it from each other endlessly"
     LEAVES = "of no use: the id is sent, and the member leaves all the same when it closes"
 
     @property
     def holds(self) -> bool:
-        """Whether a member that comes back finds its partitions, and two with one id do not go on for ever."""
+        """Whether a member that comes back finds its partitions, and two with one id do not go on endlessly."""
         return self in {StaticIdSupport.WORKS, StaticIdSupport.GUARDED}
 
 

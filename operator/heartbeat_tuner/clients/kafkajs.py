@@ -3,7 +3,7 @@
 A heartbeat is sent only when a loop turn ends and at least H has passed since the last reply (`consumerGroup.js`,
 2.2.4). One loop per broker; an idle turn lasts the fetch wait W, a busy one as long as its handler. So H is a lower
 limit of the period, and the period P a multiple of W. Measured on Kafka 4.4.0: 5.005 s at the defaults (H 3 s, W 5
-s), 3.07 s at W 100 ms, 0.514 s at H 500 ms and W 100 ms; S 1 s with H 333 ms and W 5 s rebalances for ever.
+s), 3.07 s at W 100 ms, 0.514 s at H 500 ms and W 100 ms; S 1 s with H 333 ms and W 5 s rebalances endlessly.
 
 No max.poll.interval, no static membership, eager assignment only.
 """

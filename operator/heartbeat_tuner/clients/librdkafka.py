@@ -60,7 +60,7 @@ _NAMES: Final = MappingProxyType(
 )
 
 _REFUSED_SESSION: Final = (
-    "A session timeout that the broker refuses is no error at the start: joining is tried again for ever, and "
+    "A session timeout that the broker refuses is no error at the start: joining is tried again endlessly, and "
     "nothing is consumed."
 )
 

@@ -141,10 +141,10 @@ PLATFORMATIC: Final = Client(
             "computes for long must give the event loop a turn (setImmediate) after each message."
         ),
         (
-            "Up to 2.9.0 the heartbeats of a classic group end, for ever and without a word, after an error "
+            "Up to 2.9.0 the heartbeats of a classic group stop permanently, and nothing is logged, after an error "
             "that outlasts three tries: take a later version."
         ),
-        "Two members with one static id take it from each other about once a second, for ever.",
+        "Two members with one static id take it from each other about once a second, endlessly.",
     ),
 )
 

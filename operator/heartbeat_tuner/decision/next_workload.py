@@ -122,9 +122,11 @@ def _turn(policy: Policy, workload: Workload, followed: FollowedChange | None, n
         return workload_parts.written_to(policy, veto.application, workload)[0]
     is_first = last is not None and last.reverts is None  # what goes back goes on with the others
     if last is not None and is_first and followed is not None and followed.at == last.at and followed.is_harmful:
-        return workload_parts.written_to(policy, last, workload)[0]
+        begun = workload_parts.written(policy, last, workload)
+        if begun:
+            return begun[-1][0]
     step = next_part(policy, workload, followed, now)
-    return policy.workloads[0] if step is None else step.reference
+    return next(iter(workload.parts)) if step is None else step.reference
 
 
 def _on_next(policy: Policy, last: Application, workload: Workload, now: datetime) -> NextPart | None:

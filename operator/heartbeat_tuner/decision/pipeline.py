@@ -45,6 +45,7 @@ class Pipeline:
             not hold that.
         gates_of_next: likewise, where a change that has begun is written to one more workload: what it was decided for
             is not asked again.
+        gates_at_broker: those that are asked where the target is set at the broker: nothing is rolled out.
         reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
     """
 
@@ -52,6 +53,7 @@ class Pipeline:
     gates: tuple[Gate, ...]
     gates_of_reverts: tuple[Gate, ...]
     gates_of_next: tuple[Gate, ...]
+    gates_at_broker: tuple[Gate, ...]
     reviews: tuple[Review, ...]
 
     def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
@@ -60,8 +62,9 @@ class Pipeline:
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         hold = decision.hold
         if decision.target is not None:
-            gates, saving = self._gates(decision), None if decision.has_begun else derived.saving
-            weeks_alone = not decision.has_begun and derived.is_shown_by_weeks
+            is_new = not (decision.has_begun or decision.at_broker)
+            gates, saving = self._gates(decision), derived.saving if is_new else None
+            weeks_alone = is_new and derived.is_shown_by_weeks
             change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone)
             asked, hold = first_hold(gates, inputs, change)
             trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
@@ -72,6 +75,8 @@ class Pipeline:
         return dataclasses.replace(decision, hold=hold, trace=trace)
 
     def _gates(self, decision: Decision) -> tuple[Gate, ...]:
+        if decision.at_broker:
+            return self.gates_at_broker
         if decision.reverts:
             return self.gates_of_reverts
         return self.gates_of_next if decision.goes_on else self.gates
@@ -172,6 +177,16 @@ PIPELINE: Final = Pipeline(
         write_gates.rollout_is_paused,
         write_gates.rollout_is_in_progress,
         write_gates.field_is_owned_by_another,
+        write_gates.every_window_is_closed,
+    ),
+    # Nothing restarts: what is about pods' templates is not asked.
+    gates_at_broker=(
+        write_gates.policy_is_suspended,
+        write_gates.mode_is_recommend,
+        write_gates.group_may_not_be_written,
+        write_gates.values_were_taken_back,
+        write_gates.rollout_is_in_progress,
+        write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
     ),
     reviews=(

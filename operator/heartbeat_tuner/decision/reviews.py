@@ -68,7 +68,7 @@ def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: D
 def _disturbance(inputs: DecisionInput, decision: Decision) -> str:
     """Return what a rollout of the recommended values would stop, where that is more than one pod after another."""
     workload, reference = inputs.workload, inputs.policy.workload
-    if decision.target is None or inputs.policy.mode is Mode.INITIAL:
+    if decision.target is None or decision.at_broker or inputs.policy.mode is Mode.INITIAL:
         return ""
     if workload.strategy is Strategy.ON_DELETE:
         return f". {reference} has the updateStrategy OnDelete: each pod gets the values when somebody deletes it"

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision import between_workloads, workload_parts
+from heartbeat_tuner.decision.at_broker import group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
-from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
@@ -34,7 +34,6 @@ _MISSED: Final = (
     "{objective:g}; nothing is known to be better by enough"
 )
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
-
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
 
@@ -64,13 +63,14 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     It comes before the record: pods that crash have none. What stood before is written entry by entry, so it is not
     asked whether these values are good.
     """
-    application, followed = inputs.policy.application, inputs.followed
-    if application is None or followed is None or followed.at != application.at or not followed.is_harmful:
+    newest, application, followed = inputs.policy.application, workload_parts.last_of(inputs.policy), inputs.followed
+    if newest is None or followed is None or followed.at != newest.at or not followed.is_harmful:
         return None
     taken_back = inputs.policy.taken_back
-    if taken_back is not None and taken_back.application.at == application.at:
+    if application is None or (taken_back is not None and taken_back.application.at == application.at):
         return None
-    if application.reverts is not None or application.entries_before is None:
+    is_there = application.change == newest.change  # the workloads that it is in may be gone
+    if not is_there or application.reverts is not None or application.entries_before is None:
         return None
     if not inputs.policy.reverts or inputs.policy.mode is not Mode.APPLY:
         return None  # the condition Verified says what it did; whatever else the group needs must not wait for that
@@ -137,13 +137,13 @@ def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
 
 
-def broker_sets_the_values(inputs: DecisionInput, _derived: Derived) -> Decision | None:
-    """Decide nothing for a group of the consumer protocol (KIP-848): its S and H are not the client's."""
-    return (
-        Decision(Verdict.UNKNOWN, group_facts.consumer_protocol(inputs.group))
-        if inputs.group.consumer_protocol
-        else None
-    )
+def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide on a group of the consumer protocol (KIP-848) by itself: its S and H are not the client's."""
+    group, cluster, model = inputs.group, inputs.cluster, inputs.model
+    if not group.consumer_protocol:
+        return None
+    seen = (derived.record, derived.current.settings, derived.shown)
+    return group_values.decided(group, inputs.policy, inputs.client, cluster, model, *seen)
 
 
 def values_are_unreadable(inputs: DecisionInput, derived: Derived) -> Decision | None:

@@ -8,15 +8,19 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Final, TypeVar
 
-from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
-from heartbeat_tuner.domain.sentences import Sentence, join
+from heartbeat_tuner.domain.sentences import Sentence, join, say
+from heartbeat_tuner.domain.verdicts import Finding
 
 _Read = TypeVar("_Read")
+
+_NONE: Final[Mapping[WorkloadRef, MissingWorkload]] = MappingProxyType({})
 
 
 def references(policy: Policy) -> tuple[WorkloadRef, ...]:
@@ -45,15 +49,18 @@ def by_themselves(policy: Policy) -> list[Policy]:
 def looks(policies: Iterable[Policy], read: Mapping[ObjectKey, _Read]) -> Iterator[tuple[Policy, Workload | _Read]]:
     """Yield each workload of policies by itself, or why it is not known, with the policy as if it named that alone.
 
+    Of several workloads those that are not there are left out.
+
     Args:
         policies: that were looked at.
         read: what was read for each.
     """
     for policy in policies:
         whole = read[policy.key]
-        parts = whole.parts if isinstance(whole, Workload) else {}
+        parts, absent = (whole.parts, whole.absent) if isinstance(whole, Workload) else ({}, {})
         for by_itself in by_themselves(policy):
-            yield by_itself, parts.get(by_itself.workload, whole)
+            if by_itself.workload not in absent:
+                yield by_itself, parts.get(by_itself.workload, whole)
 
 
 def each(policy: Policy, workload: Workload) -> Mapping[WorkloadRef, Workload]:
@@ -97,8 +104,13 @@ def has_stayed(workload: Workload, since: datetime, now: datetime) -> bool:
     return settled(workload, now) >= (min(1, rollout.wanted) if is_calm else rollout.wanted)
 
 
-def together(parts: Mapping[WorkloadRef, Workload]) -> Workload:
-    """Return all workloads of a policy as one: the pods of all, and what is set where that is alike in all."""
+def together(parts: Mapping[WorkloadRef, Workload], absent: Mapping[WorkloadRef, MissingWorkload] = _NONE) -> Workload:
+    """Return all workloads of a policy as one: the pods of all, and what is set where that is alike in all.
+
+    Args:
+        parts: those that are there.
+        absent: the others, with why.
+    """
     all_parts = list(parts.values())
     rolling = [part for part in all_parts if part.rolling_out]
     pods = sorted((pod for part in all_parts for pod in part.pods), key=lambda pod: (pod.started, pod.name))
@@ -118,13 +130,26 @@ def together(parts: Mapping[WorkloadRef, Workload]) -> Workload:
         # Begun when the policy named one workload alone: its pods are taken back.
         canary=next((part.canary for part in all_parts if part.canary.uids), all_parts[0].canary),
         parts=parts,
+        absent=absent,
     )
 
 
-def is_made_of(workload: Workload, parts: Mapping[WorkloadRef, Workload]) -> bool:
-    """Whether these very workloads are the parts of one view."""
+def is_made_of(
+    workload: Workload, parts: Mapping[WorkloadRef, Workload], absent: Mapping[WorkloadRef, MissingWorkload]
+) -> bool:
+    """Whether these very workloads are the parts of one view, and the others are missing for the same reasons."""
     known = workload.parts
-    return list(known) == list(parts) and all(known[reference] is part for reference, part in parts.items())
+    is_same = list(known) == list(parts) and all(known[reference] is part for reference, part in parts.items())
+    return is_same and workload.absent == absent
+
+
+def missing(workload: Workload) -> Finding | None:
+    """Say which of several workloads is not there; None where none is missing."""
+    for absent in workload.absent.values():
+        phrase = "{why}. Meanwhile only what did harm is taken back, from {rest}; spec.workloadRefs may leave it out"
+        there = join(", ", map(str, workload.parts))
+        return Finding(absent.reason, say(phrase, why=absent.message, rest=there))
+    return None
 
 
 def written(policy: Policy, change: Application, workload: Workload) -> list[tuple[WorkloadRef, Application, Workload]]:

@@ -230,24 +230,24 @@ def _unseen(
     """
     by_name = {coverage.name: coverage for coverage in quantity_coverages}
     if not by_name["restarts"].measurable or by_name["rebalances"].because:
-        untold = "restarts are not timed, and planned rebalances not told from others"
+        untimed = "restarts are not timed, and planned rebalances are not distinguished from others"
         if around.unkept:
             yield DoctorFinding(
-                "labels-not-kept", DoctorSeverity.INFO, subject, _lost(untold, around.unkept), fixes.UNKEPT
+                "labels-not-kept", DoctorSeverity.INFO, subject, _lost(untimed, around.unkept), fixes.UNKEPT
             )
         else:
-            message = f"{untold}: no series of kube-state-metrics (kube_pod_*) of its pods"
+            message = f"{untimed}: no series of kube-state-metrics (kube_pod_*) of its pods"
             yield DoctorFinding(
                 "no-kube-state-metrics", DoctorSeverity.INFO, subject, message, fixes.KUBE_STATE_METRICS
             )
     if AbsenceSignal.THROTTLING not in shown_by and limited:
-        untold = "CPU throttling is not seen"
+        untimed = "CPU throttling is not seen"
         if around.unkept_usage:
             yield DoctorFinding(
-                "labels-not-kept", DoctorSeverity.INFO, subject, _lost(untold, around.unkept_usage), fixes.UNKEPT
+                "labels-not-kept", DoctorSeverity.INFO, subject, _lost(untimed, around.unkept_usage), fixes.UNKEPT
             )
         else:
-            message = f"{untold}: no series of cAdvisor (container_cpu_*) of its pods"
+            message = f"{untimed}: no series of cAdvisor (container_cpu_*) of its pods"
             yield DoctorFinding("no-cadvisor", DoctorSeverity.INFO, subject, message, fixes.CADVISOR)
     if AbsenceSignal.GC_PAUSE not in shown_by and not set(convention.libraries).isdisjoint(java_metrics.LIBRARIES):
         message = "pauses of garbage collection are not seen: no metrics of the JVM (jvm_gc_*) of its pods"
@@ -257,9 +257,9 @@ def _unseen(
         yield DoctorFinding("no-event-loop", DoctorSeverity.INFO, subject, message, fixes.EVENT_LOOP)
 
 
-def _lost(untold: str, jobs: Collection[str]) -> str:
+def _lost(untimed: str, jobs: Collection[str]) -> str:
     named = ", ".join(job or "(none)" for job in jobs)
-    return f"{untold}: what job {named} says of pods has their names under exported_pod"
+    return f"{untimed}: what job {named} says of pods has their names under exported_pod"
 
 
 def _quantities(names: Collection[str]) -> frozenset[Quantity]:

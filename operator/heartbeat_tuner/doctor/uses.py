@@ -32,8 +32,8 @@ USES: Final[Mapping[Quantity, Use]] = MappingProxyType(
         Quantity.REBALANCES: Use((_S, _H, _W), "how often members rejoin"),
         Quantity.REBALANCE_TIME: Use((_S, _H, _W), "how much of its time the group spends in rebalances"),
         Quantity.FAILED_REBALANCES: Use((_S, _M), "evictions, as member ids that were lost"),
-        Quantity.JOIN_ANSWERS: Use((_S, _M), "evictions, told from rebalances that overtook each other"),
-        Quantity.POLL_AGE: Use((_M,), "evictions for want of a poll, told from those for silence"),
+        Quantity.JOIN_ANSWERS: Use((_S, _M), "evictions, as distinct from overlapping rebalances"),
+        Quantity.POLL_AGE: Use((_M,), "evictions by the poll limit, as distinct from silence"),
         Quantity.POLL_GAP_MAX: Use((_M,), "how long handlers take"),
     }
 )

@@ -63,6 +63,14 @@ class ClusterUnreachableError(TunerError):
     """A Kafka cluster did not answer."""
 
 
+class GroupConfigChangedError(TunerError):
+    """A group's configuration is not what was expected: somebody set it meanwhile, and nothing was written."""
+
+
+class GroupConfigRefusedError(TunerError):
+    """Kafka refused new values of a group's configuration, and nothing was written."""
+
+
 class ApiServerError(TunerError):
     """The API server did not answer, or refused a request in a way that has no name of its own here.
 

@@ -15,6 +15,7 @@ from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, S
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import CanaryPods, Rollout, Strategy
+from heartbeat_tuner.domain.verifications import FailedValues
 
 T = TypeVar("T")
 
@@ -185,6 +186,7 @@ class Holdings:
         revision: a number that rises by one with each of its rollouts; None until its controller has seen the newest
             spec.
         containers: of its template, in order.
+        failed: values that failed in canaries, by container, as the object itself carries them.
     """
 
     kept: Mapping[str, Mapping[str, str]]
@@ -196,6 +198,7 @@ class Holdings:
     uid: str
     revision: int | None
     containers: tuple[str, ...] = ()
+    failed: Mapping[str, tuple[FailedValues, ...]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -223,6 +226,7 @@ class Workload:
         rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
             has pods that come and go.
         parts: the workloads of a policy that names several, in its order; this is all of them together then.
+        absent: those of them that do not exist or cannot be read; nothing of them is in what is said of all.
         canary: the pods with a canary's values.
     """
 
@@ -246,6 +250,7 @@ class Workload:
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
     parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
+    absent: Mapping[WorkloadRef, "MissingWorkload"] = dataclasses.field(default_factory=dict)
     canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:

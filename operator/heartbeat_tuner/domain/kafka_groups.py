@@ -5,6 +5,7 @@ import enum
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 
 
@@ -28,11 +29,56 @@ class Member:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class GroupOverrides:
+    """What is set at the broker for one group itself; None where the broker's own value holds."""
+
+    session_timeout: timedelta | None = None
+    heartbeat_interval: timedelta | None = None
+
+    def __str__(self) -> str:
+        shown = {"sessionTimeout": self.session_timeout, "heartbeatInterval": self.heartbeat_interval}
+        given = (f"{name} {durations.show(value)}" for name, value in shown.items() if value is not None)
+        return ", ".join(given) or "no value of its own"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class GroupConfig:
-    """What the broker prescribes to the members of one group of the consumer protocol (KIP-848)."""
+    """What the broker prescribes to the members of one group of the consumer protocol (KIP-848).
+
+    Attributes:
+        session_timeout: in force, as far as the broker says.
+        heartbeat_interval: in force, as far as the broker says.
+        overrides: what of it is set for the group itself.
+    """
 
     session_timeout: timedelta
     heartbeat_interval: timedelta
+    overrides: GroupOverrides = GroupOverrides()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupWrite:
+    """What the tuner wrote into a group's configuration at the broker, as the policy's status remembers it.
+
+    It is noted before it is done, so that a write whose answer was lost is known of.
+
+    Attributes:
+        cluster: by its name in the operator's configuration.
+        group_id: of the group.
+        values: what was to be set for the group itself.
+        previous: what was set for it before.
+        at: when, to the second.
+        spec: the fingerprint of what the policy asked for.
+        answered: whether the broker was seen to have it.
+    """
+
+    cluster: str
+    group_id: str
+    values: GroupOverrides
+    previous: GroupOverrides
+    at: datetime
+    spec: str
+    answered: bool = False
 
 
 class GroupState(enum.Enum):
@@ -124,13 +170,47 @@ CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ConsumerBounds:
+    """What all brokers accept for groups of the consumer protocol: `group.consumer.{min,max}.….ms`."""
+
+    min_session: timedelta
+    max_session: timedelta
+    min_interval: timedelta
+    max_interval: timedelta
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Cluster:
-    """What the Kafka cluster allows and how many brokers it has; assumed bounds say so."""
+    """What the Kafka cluster allows and how many brokers it has; assumed bounds say so.
+
+    Attributes:
+        brokers: how many there are.
+        min_session_timeout: of classic groups.
+        max_session_timeout: of classic groups.
+        bounds_assumed: whether these two could not be read.
+        consumer: the bounds for groups of the consumer protocol; None where they cannot be read of every broker.
+        alters_groups: whether the operator's configuration lets values be written into groups' configurations there.
+        consumer_protocol: whether the two are for groups of the consumer protocol (`for_consumer_groups`).
+    """
 
     brokers: int
     min_session_timeout: timedelta
     max_session_timeout: timedelta
     bounds_assumed: bool = False
+    consumer: ConsumerBounds | None = None
+    alters_groups: bool = False
+    consumer_protocol: bool = False
+
+    def for_consumer_groups(self) -> "Cluster":
+        """Return the same with the bounds for groups of the consumer protocol; Kafka's defaults where unknown."""
+        bounds = self.consumer
+        return dataclasses.replace(
+            self,
+            min_session_timeout=CONSUMER_MIN_SESSION if bounds is None else bounds.min_session,
+            max_session_timeout=CONSUMER_MAX_SESSION if bounds is None else bounds.max_session,
+            bounds_assumed=bounds is None,
+            consumer_protocol=True,
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.kafka_groups import GroupOwnership
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership, GroupWrite
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verifications import (
@@ -231,7 +231,8 @@ class Policy:
     again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
     Where it names several workloads, `workloads` has all, `workload` the one that is written next, `application` the
     newest change of all, and `applications` the last change of each.
-    `canary` is new values in a part of the pods, by `canary_rules`; None where there is none.
+    `group_write` is the last write into the group's configuration at the broker. `canary` is new values in a part of
+    the pods, by `canary_rules`; None where there is none.
     """
 
     key: ObjectKey
@@ -269,6 +270,7 @@ class Policy:
     applications: Mapping[WorkloadRef, Application] = dataclasses.field(default_factory=dict)
     canary_rules: CanaryRules = dataclasses.field(default=CanaryRules())
     canary: Canary | None = None
+    group_write: GroupWrite | None = None
 
     @property
     def forbidden(self) -> TakenBack | None:
@@ -278,6 +280,11 @@ class Policy:
             return None
         is_same = noted.spec == self.spec if noted.spec else noted.generation == self.generation
         return noted if is_same else None
+
+    @property
+    def changed_at(self) -> datetime | None:
+        """When the tuner wrote last, into the workload or the group's configuration; None if it never did."""
+        return max((write.at for write in (self.application, self.group_write) if write), default=None)
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""

@@ -62,6 +62,7 @@ class Prediction:
         evictions_upper: the same at most, at 95 %.
         detection_s: from a crash to the removal, on average.
         rollout_cost: stalled partition-seconds of replacing every pod once.
+        stalled_per_eviction: partition-seconds, of one live member that is removed; None where nobody knows.
     """
 
     net_per_day: float
@@ -70,6 +71,7 @@ class Prediction:
     evictions_upper: float
     detection_s: float
     rollout_cost: float
+    stalled_per_eviction: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ class Decision:
         static_ids: whether members should have static ids; None where nobody asked, or nothing is known now.
         reverts: whether the target is what stood before a change of ours that did harm or failed.
         goes_on: whether a change that has begun is written to one more workload.
+        at_broker: whether the target is set for the group at the broker, and not in pods.
         trace: how it was found. What was found another way is the same decision.
     """
 
@@ -160,6 +163,7 @@ class Decision:
     static_ids: StaticAdvice | None = None
     reverts: bool = False
     goes_on: bool = False
+    at_broker: bool = False
     trace: Trace = dataclasses.field(default=(), compare=False)
 
     @property
@@ -179,5 +183,10 @@ class Decision:
 
     @property
     def to_apply(self) -> LivenessSettings | None:
-        """The values to write now; None when nothing is to be written."""
-        return self.target if self.hold is None else None
+        """The values to write into pods now; None when nothing is to be written there."""
+        return self.target if self.hold is None and not self.at_broker else None
+
+    @property
+    def to_alter(self) -> LivenessSettings | None:
+        """The values to set for the group at the broker now; None when nothing is to be set there."""
+        return self.target if self.hold is None and self.at_broker else None

@@ -46,10 +46,14 @@ class PromisedRate:
     Attributes:
         upper_per_day: evictions of the whole group a day at most, at 95 %.
         is_trade: whether more evictions than before were accepted for something else.
+        stalled_before: partition-seconds that one eviction stalled with the values before; None where nobody knows.
+        stalled_after: likewise with the new ones.
     """
 
     upper_per_day: float
     is_trade: bool = False
+    stalled_before: float | None = None
+    stalled_after: float | None = None
 
 
 LEAST_CANARY_PODS: Final = 4
@@ -112,6 +116,7 @@ class Canary:
         others_s: likewise at the others.
         again: when another may begin; None where nothing but its end is waited for.
         promise: what the model said of the values.
+        left_alone: whether it is over, and nobody evicts its pods: they keep the values until somebody replaces them.
     """
 
     since: datetime
@@ -136,6 +141,7 @@ class Canary:
     others_s: tuple[float, ...] = ()
     again: datetime | None = None
     promise: PromisedRate | None = None
+    left_alone: bool = False
 
     @property
     def is_trying(self) -> bool:
@@ -149,7 +155,8 @@ class Canary:
 
     def moves_pods(self, now: datetime, patience: timedelta) -> bool:
         """Whether pods are replaced for it, and the last one was not longer ago than `patience`."""
-        is_moving = self.is_taking_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
+        is_going_back = self.is_taking_back and not self.left_alone
+        is_moving = is_going_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
         return is_moving and now - (self.replaced_at or self.since) < patience
 
 
@@ -208,12 +215,15 @@ class EpisodeRate:
         days: of exposure.
         lower: the rate per day is above it with a probability of 97.5 %.
         upper: the rate per day is below it with a probability of 97.5 %.
+        stalled_each: partition-seconds that one eviction stalls, by the model's word at the write; None where no model
+            was asked. An episode of several evictions stalls more.
     """
 
     episodes: int
     days: float
     lower: float
     upper: float
+    stalled_each: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

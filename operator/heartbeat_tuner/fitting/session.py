@@ -27,8 +27,6 @@ from pyspark.sql import SparkSession
 
 from heartbeat_tuner.domain.errors import TunerError
 
-LOCAL: Final = "local[*]"
-
 _FORMS: Final = re.compile(
     r"local|local\[(\d+|\*)(,\d+)?\]|spark://[^\s,/]+:\d+(,[^\s,/]+:\d+)*|k8s://https?://[^\s/]+|yarn"
 )

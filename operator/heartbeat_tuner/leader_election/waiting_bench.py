@@ -2,7 +2,7 @@
 
 The bench is a lease more. Who leads no shard seeks it and renews it, as electors do; a replica that leads several
 shards looks at it, and where somebody is waiting, and alive, it hands one shard over. Without that, a replica that
-started first, or was alone for a moment, would do the work of all for ever.
+started first, or was alone for a moment, would do the work of all endlessly.
 """
 
 import asyncio

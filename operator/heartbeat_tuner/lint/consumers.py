@@ -110,7 +110,7 @@ def _astray(entry: FileEntry, recognised: Recognised) -> LintFinding:
     instead = recognised.instead
     match recognised.standing:
         case KeyStanding.MISSPELT:
-            rule, phrase = reading_rules.MISSPELT_NAME, "{key} resembles the {what} and is none: no library reads it"
+            rule, phrase = reading_rules.MISSPELT_NAME, "{key} resembles the {what}, but no library reads it"
             phrase += "; {instead} is read" if instead else ""
         case KeyStanding.IGNORED:
             rule, phrase = reading_rules.IGNORED_SETTING, "{key} does nothing: {why}"

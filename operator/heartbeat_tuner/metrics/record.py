@@ -15,7 +15,7 @@ from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.metrics import evictions
+from heartbeat_tuner.metrics import evictions, lost_partitions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
 from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, longest_silence_s, timed_events
@@ -44,15 +44,15 @@ ENOUGH_SETTLED: Final = timedelta(seconds=60)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordScope:
-    """What is to be measured.
+    """What is to be measured: of the group that `policy` names, in its namespace.
 
     Attributes:
-        policy: names the group and its namespace.
         pods: the running pods; series of others are history.
         poll_limit: max.poll.interval.ms of the members; None where the client has none.
         changes: changed member ids that the broker showed.
         since: start of the time to count.
         now: end of it.
+        consumer_protocol: whether the group speaks it: then a changed member id is a consumer that was made again.
     """
 
     policy: Policy
@@ -61,6 +61,7 @@ class RecordScope:
     changes: Sequence[MemberChange]
     since: datetime
     now: datetime
+    consumer_protocol: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -252,11 +253,10 @@ def _pods(changes: Sequence[MemberChange]) -> tuple[str, ...]:
 def _changes(
     watched: RecordScope, current: Observed, seen: Sequence[Pod]
 ) -> tuple[list[MemberChange], list[MemberChange]]:
-    """Return when members lost their ids: what pods' counters show, and, of those without, what the broker showed.
-
-    The former is as exact as scrapes are; the latter only says by when.
-    """
+    """Return when members lost their ids: by pods' counters, to a scrape; of those without, by when the broker did."""
     since_s = watched.since.timestamp()
+    if watched.consumer_protocol:
+        return lost_partitions.losses(seen, current, since_s=since_s), []
     by_pod = {
         pod.name: evictions.lost_ids(pod, current, since_s=since_s)
         for pod in seen

@@ -89,7 +89,7 @@ class Quantity(enum.Enum):
     SCRAPE_TIME = ("how long a scrape took", ValueKind.GAUGE, Scope.PROCESS)
     POD_STARTED = ("when a pod was started", ValueKind.INSTANT, Scope.PROCESS)
     POD_READY = ("when a pod became ready", ValueKind.INSTANT, Scope.PROCESS)
-    POD_DELETED = ("when a pod was told to end", ValueKind.INSTANT, Scope.PROCESS)
+    POD_DELETED = ("when a pod was deleted", ValueKind.INSTANT, Scope.PROCESS)
     CONTAINER_STARTED = ("when a container was started", ValueKind.INSTANT, Scope.PROCESS)
     CONTAINER_ENDED = ("when a container ended last", ValueKind.INSTANT, Scope.PROCESS)
     CONTAINER_RESTARTS = ("restarts of a container in place", ValueKind.COUNTER, Scope.PROCESS)

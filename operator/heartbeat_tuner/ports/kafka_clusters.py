@@ -1,10 +1,10 @@
-"""What is read of Kafka clusters and their consumer groups."""
+"""What is read of Kafka clusters and their consumer groups, and what is written there."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupOverrides, UnreadableGroup
 
 
 class Groups(Protocol):
@@ -35,4 +35,26 @@ class Groups(Protocol):
 
     def configured(self, cluster: str) -> bool:
         """Whether the operator's configuration names this cluster."""
+        ...
+
+
+class GroupConfigs(Protocol):
+    """The configurations of groups of the consumer protocol."""
+
+    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+        """Set what differs, in one request; None in `wanted` takes a value of the group's own away.
+
+        Args:
+            cluster: its name.
+            group_id: of the group.
+            expected: what is set for the group itself, as far as is known.
+            wanted: what is to be set.
+
+        Raises:
+            GroupConfigChangedError: another value is set than expected; nothing was written.
+            GroupConfigRefusedError: Kafka does not take the values, or the operator lacks the right; nothing was
+                written.
+            ClusterUnreachableError: no answer: it may have been written or not.
+            NotLeaderError: the leadership is over; nothing was written.
+        """
         ...

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.verifications import FailedValues
 
 
 class WorkloadViews(Protocol):
@@ -54,6 +55,16 @@ class Workloads(Protocol):
         Raises:
             WriteConflictError: the workload changed meanwhile.
             FieldOwnedError: another manager owns an entry that is ours.
+            NotLeaderError: the leadership is over.
+            ApiServerError: anything else.
+        """
+        ...
+
+    async def note_failed(self, policy: Policy, workload: Workload, failed: Sequence[FailedValues]) -> None:
+        """Note at the workload itself which values failed in it; its template stays as it is.
+
+        Raises:
+            WriteConflictError: the workload changed since it was gathered.
             NotLeaderError: the leadership is over.
             ApiServerError: anything else.
         """

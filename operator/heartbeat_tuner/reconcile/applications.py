@@ -100,7 +100,17 @@ def _promise(forecast: Forecast | None) -> PromisedRate | None:
     if forecast is None or forecast.new is None:
         return None
     is_trade = forecast.new.evictions_per_month > forecast.now.evictions_per_month
-    return PromisedRate(forecast.new.evictions_upper / durations.MONTH_DAYS, is_trade)
+    return PromisedRate(
+        forecast.new.evictions_upper / durations.MONTH_DAYS,
+        is_trade,
+        stalled_before=_finite(forecast.now.stalled_per_eviction),
+        stalled_after=_finite(forecast.new.stalled_per_eviction),
+    )
+
+
+def _finite(seconds: float | None) -> float | None:
+    """Return partition-seconds that can be noted."""
+    return seconds if seconds is not None and math.isfinite(seconds) else None
 
 
 def _later_than(policy: Policy, now: datetime) -> datetime:

@@ -29,15 +29,16 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports.fleet_stops import FleetStops
-from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
+from heartbeat_tuner.reconcile.at_broker.group_writer import GroupWriter, ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.canaries import canary_steps
 from heartbeat_tuner.reconcile.canaries.canary_runs import CanaryRuns
+from heartbeat_tuner.reconcile.canaries.failure_notes import FailureNotes
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
@@ -83,7 +84,7 @@ class Cycle:
         *,
         store: PolicyView,
         gatherer: Gatherer,
-        workloads: Workloads,
+        targets: ValueTargets,
         policies: Policies,
         slots: SlotViews,
         stops: FleetStops,
@@ -95,7 +96,7 @@ class Cycle:
         Args:
             store: what is watched, of one shard, which has its part of all limits.
             gatherer: reads what decisions rest on.
-            workloads: where values are written.
+            targets: where values are written.
             policies: where statuses are written.
             slots: who has which static id.
             stops: where a stop of all changes is noted.
@@ -104,7 +105,7 @@ class Cycle:
         """
         self._store = store
         self._gatherer = gatherer
-        self._workloads = workloads
+        self._workloads = targets.workloads
         self._policies = policies
         self._slots = slots
         self._clock = clock
@@ -114,7 +115,9 @@ class Cycle:
         self._shared_groups = SharedGroups()
         self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
-        self._canaries = CanaryRuns(workloads, policies, store, self._troubles, may_evict=limits.may_evict)
+        self._canaries = CanaryRuns(targets.workloads, policies, store, self._troubles, may_evict=limits.may_evict)
+        self._group_writer = GroupWriter(targets.configs, policies, store)
+        self._failures = FailureNotes(targets.workloads, policies, self._troubles)
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
         )
@@ -143,11 +146,14 @@ class Cycle:
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
+        await self._canaries.tell_deleted(bodies)
         outcomes |= await self._canaries_advanced(bodies, outcomes)
+        await self._failures.write(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
         outcomes |= await self._carried_out(bodies, outcomes, places)
+        outcomes |= await self._altered(bodies, outcomes)
         occupied = await slot_occupation.read(
             self._slots, usable, self._gatherer.workloads, self._troubles, of_keys=outcomes.keys()
         )
@@ -322,6 +328,31 @@ class Cycle:
         )
         return dataclasses.replace(outcome, application=application)
 
+    async def _altered(
+        self, bodies: dict[ObjectKey, Mapping[str, Any]], outcomes: Mapping[ObjectKey, Result]
+    ) -> dict[ObjectKey, Result]:
+        """Set at the broker what decisions ask for there; nothing is rolled out, so nobody waits for a place."""
+        due = [outcome for outcome in outcomes.values() if isinstance(outcome, Decided) and outcome.decision.to_alter]
+        done = await self._of_all(due, lambda outcome: _guarded(self._set_at_broker(bodies, outcome)))
+        return {outcome.key: result for outcome, result in zip(due, done, strict=True)}
+
+    async def _set_at_broker(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
+        try:
+            await self._as_seen(outcome)
+        except WriteConflictError as error:
+            return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))
+        bodies[outcome.key], altered = await self._group_writer.altered(bodies[outcome.key], outcome, self._clock.now())
+        return altered
+
+    async def _as_seen(self, outcome: Decided) -> None:
+        """Look once more whether the same would be written.
+
+        Raises:
+            WriteConflictError: it would not.
+        """
+        if not self._decider.stands(outcome, await self._gatherer.as_of_now(outcome.inputs)):
+            raise WriteConflictError(f"group {outcome.inputs.policy.group_id} changed since it was looked at")
+
     async def _noted(self, body: Mapping[str, Any], intent: Intent) -> Mapping[str, Any]:
         """Note in the policy's status what is about to be written; return the policy as stored.
 
@@ -345,8 +376,7 @@ class Cycle:
             ApiServerError: the API server did not answer.
         """
         policy = outcome.inputs.policy
-        if not self._decider.stands(outcome, await self._gatherer.as_of_now(outcome.inputs)):
-            raise WriteConflictError(f"group {policy.group_id} changed since it was looked at")
+        await self._as_seen(outcome)
         workload = await self._as_gathered(policy, outcome.inputs.workload)
         # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
         if not await self._policies.is_current(body):
@@ -366,6 +396,8 @@ class Cycle:
         gathered, newest = self._gatherer.workloads[policy.key], dict[WorkloadRef, Workload]()
         for alone in workload_parts.by_themselves(policy):
             read = await self._workloads.read(alone)
+            if isinstance(gathered, Workload) and gathered.absent.get(alone.workload) == read:
+                continue  # as it was: missing
             if not isinstance(gathered, Workload) or isinstance(read, MissingWorkload):
                 raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
             # What was read is compared: in a decision's input the group's own configuration may have taken the place

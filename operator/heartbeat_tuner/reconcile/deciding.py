@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from heartbeat_tuner.decision import derived
+from heartbeat_tuner.decision import derived, workload_parts
 from heartbeat_tuner.decision.optimize import heartbeat_budget
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.optimize.heartbeat_budget import Beating
@@ -87,13 +87,16 @@ class Decider:
 
         Not whether it is the same: in a group that needs it most members come and go all the time.
         """
-        before = outcome.inputs.group
-        if group == before:
+        seen = outcome.inputs.group
+        if group == seen:
             return True
-        if (group.consumer_protocol, group.config) != (before.consumer_protocol, before.config):
+        if (group.consumer_protocol, group.config) != (seen.consumer_protocol, seen.config):
             return False  # what is in force is the broker's, and was taken from there
         again = self._decided(dataclasses.replace(outcome.inputs, group=group))
-        return isinstance(again, Decided) and again.decision.to_apply == outcome.decision.to_apply
+        if not isinstance(again, Decided):
+            return False
+        now, before = again.decision, outcome.decision
+        return (now.to_apply, now.to_alter) == (before.to_apply, before.to_alter)
 
     def _decided(self, gathered: Gathered) -> Result:
         """Decide on one policy; a surprise costs this policy this pass."""
@@ -104,7 +107,8 @@ class Decider:
         try:
             answers = self._answers
             decision = decide(gathered, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
-            return Decided(gathered, decision)
+            missing = workload_parts.missing(gathered.workload)
+            return Blocked(missing) if missing == decision.finding else Decided(gathered, decision)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return UnexpectedFailure(error)
 

@@ -49,12 +49,16 @@ def follow(
         witnesses: asked where a verdict is due.
     """
     change = look.change
+    if change is not None and not workload_parts.written(look.policy, change, look.workload):
+        return look.policy.followed, look.policy.history, memory  # it is in none of the workloads that are there
     followed = None if change is None else _landed(look, change)
     memory, stretches = group_history.disturbances(look, followed, memory)
     history = group_history.history_after(look, change, followed, stretches)
     if change is None or followed is None:
         return None, history, memory
-    if _is_over(followed, look.now) or _was_not_watched(followed):
+    # While a workload is missing, pods that speak against the values may be gone with it: what was found stands then.
+    stands = bool(look.workload.absent) and followed.is_harmful
+    if stands or _is_over(followed, look.now) or _was_not_watched(followed):
         return followed, history, memory
     ended = _ended(look, change, followed)
     if ended is not None:
@@ -87,7 +91,7 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
         is_first = not followed.template
         part = workload_parts.as_written(look.policy, change, workload, is_first=is_first)
         followed = _with_template(followed, part, now)
-    if followed.landed is not None or now < change.at or _was_not_watched(followed):
+    if followed.landed is not None or now < change.at or _was_not_watched(followed) or workload.absent:
         return followed
     current = None if workload.current is None else workload.current.settings
     written = WrittenChange(change, look.policy.workload, workload, current, is_new=False, had_landed=False, now=now)
@@ -138,7 +142,9 @@ def _still_fails(look: GroupLook, change: Application, followed: FollowedChange)
 def _rollout(look: GroupLook, change: Application, followed: FollowedChange) -> Rollout:
     """Return the rollout as far as the values may be to blame: of several workloads one that fails, if any does."""
     policy, now = look.policy, look.now
-    stands = workload_parts.as_written(policy, change, look.workload, is_first=False).template == followed.template
+    whole = workload_parts.as_written(policy, change, look.workload, is_first=False)
+    # Of a workload that is missing the template is not known: then it counts whether the others' is ours.
+    stands = whole.is_our_template if look.workload.absent else whole.template == followed.template
     rollouts = [
         rollout_blame.blamed(part, ref.container, part.template if stands else "", written.at, now)
         for ref, written, part in workload_parts.written(policy, change, look.workload)

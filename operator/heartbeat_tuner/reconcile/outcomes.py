@@ -3,6 +3,7 @@
 import dataclasses
 
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.domain.kafka_groups import GroupWrite
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -28,6 +29,8 @@ class Decided:
         in_doubt: nobody answered the write: it may have happened all the same.
         intent: of that write, as the policy's status has it since before; None where none was noted in this cycle.
         canary: that was begun in this cycle instead of a write; None if none was.
+        group_write: into the group's configuration, as it is known after this cycle; None where nothing was tried.
+        altered: whether it was done in this cycle.
     """
 
     inputs: DecisionInput
@@ -37,6 +40,13 @@ class Decided:
     in_doubt: bool = False
     intent: Intent | None = None
     canary: Canary | None = None
+    group_write: GroupWrite | None = None
+    altered: bool = False
+
+    @property
+    def last_group_write(self) -> GroupWrite | None:
+        """The newest write into the group's configuration: this cycle's, or the one the status remembers."""
+        return self.group_write or self.inputs.policy.group_write
 
     @property
     def open_intent(self) -> Intent | None:

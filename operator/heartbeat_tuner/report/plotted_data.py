@@ -118,12 +118,14 @@ class RateEntry(Entry):
         days: for how long.
         per_day_lower: the lower end.
         per_day_upper: the upper end; None where it is not known.
+        stalled_each: partition-seconds that one eviction stalls, by a fitted model; None where none was asked.
     """
 
     episodes: int
     days: float
     per_day_lower: float
     per_day_upper: float | None = None
+    stalled_each: float | None = None
 
 
 class MovedEntry(Entry):

@@ -33,7 +33,7 @@ def read(path: Path, kind: type[Whole]) -> Whole:
         raise InvalidSettingsError(f"{path} is nested too deep; five levels are enough") from None
     except (ValueError, ArithmeticError, LookupError, AttributeError) as error:  # as PyYAML lets them through
         raise InvalidSettingsError(
-            f"{path} is no YAML: it holds a number or a date that is none; put it in quotes"
+            f"{path} is not valid YAML: it has an impossible number or date; put it in quotes"
         ) from error
     try:
         return kind.model_validate(document)

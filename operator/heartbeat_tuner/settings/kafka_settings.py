@@ -101,7 +101,8 @@ class KafkaClusterSettings(Section):
     """One Kafka cluster that policies may name.
 
     `heartbeat_budget` is in requests a second; there is none unless one is set. Without `grants` a policy may name
-    only groups of which its workload's pods are members.
+    only groups of which its workload's pods are members. `alter_groups` lets the operator write into the
+    configurations of groups of the consumer protocol at the broker.
     """
 
     bootstrap_servers: Annotated[str, BeforeValidator(_servers)]
@@ -110,6 +111,7 @@ class KafkaClusterSettings(Section):
     tls: KafkaTlsSettings | None = None
     heartbeat_budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     grants: tuple[GrantSettings, ...] = ()
+    alter_groups: bool = False
 
     @property
     def granted(self) -> tuple[Grant, ...]:

@@ -26,8 +26,6 @@ class BeatMoment:
 class BeatTimer:
     """A heartbeat thread or timer, and a poll between two handlers."""
 
-    waits_for_handlers = False
-
     def __init__(self, chance: Chance, *, period_s: float, handlers: Law, poll_limit_s: float) -> None:
         self._period_s = period_s
         self._share = chance.share
@@ -49,8 +47,6 @@ class BeatTimer:
 
 class FetchLoop:
     """The single loop of KafkaJS: fetch or handle, then beat if H is over."""
-
-    waits_for_handlers = True
 
     def __init__(self, chance: Chance, *, interval_s: float, turns: Law) -> None:
         self._share = chance.share

@@ -26,7 +26,6 @@ class Coordinator(abc.ABC):
         self.cadence = cadence
         self.members: list[SimulatedMember] = []
         self.pool = partitions
-        self.pool_cause = Cause.RESTARTS
 
     @property
     @abc.abstractmethod
@@ -136,7 +135,6 @@ class Coordinator(abc.ABC):
     def free(self, partitions: int, cause: Cause) -> None:
         """Make partitions nobody's, or take them from there."""
         self.pool += partitions
-        self.pool_cause = cause
         self.meter.stand("pool", self.pool, cause)
 
     def _await_expiry(self, member: SimulatedMember, time_s: float) -> None:

@@ -149,16 +149,6 @@ class TailModel:
         log_shares, shapes, scales = self._worst()
         return self.threshold_s + float(gpd.excess_at(np.exp(np.log(exceeded) - log_shares), shapes, scales).max())
 
-    def integral_s(self, low_s: float, high_s: float) -> float:
-        """Return the integral of the mean exceedance between two times: how much of a value lies there, on average.
-
-        Raises:
-            ValueError: a time below the threshold.
-        """
-        low, high = self._excess(np.array([low_s, high_s]))
-        shapes, scales = self._likely()
-        return float(self._mean_share * (_WEIGHTS @ gpd.integral(low, high, shapes, scales)))
-
     @property
     def _mean_share(self) -> float:
         return float(min(self.share * np.exp(0.5 * self.share_log_sd**2), 1.0))

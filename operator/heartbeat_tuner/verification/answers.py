@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.domain.sentences import Sentence, say
-from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, Outcome
+from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, Outcome, PromisedRate
 from heartbeat_tuner.tails import count_bounds
 from heartbeat_tuner.verification import e_process, fast_paths, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification
@@ -28,6 +28,7 @@ class Known:
         episodes: since the change.
         days: exposure since the change.
         log_harm: logarithm of the strongest evidence of harm.
+        promise: what the model said; None if it was not asked.
     """
 
     before: Before
@@ -37,6 +38,7 @@ class Known:
     episodes: int
     days: float
     log_harm: float
+    promise: PromisedRate | None = None
 
     def answer(self, outcome: Outcome, message: Sentence, reached: datetime | None = None) -> Verification:
         """Return an answer that rests on this."""
@@ -44,11 +46,14 @@ class Known:
 
     @property
     def _effect(self) -> Effect:
-        """The rates before and after with their bounds."""
-        record = self.before
-        before = EpisodeRate(record.episodes, record.days, record.lower, record.upper) if record.is_known else None
+        """The rates before and after with their bounds, and what one eviction stalls."""
+        record, promise = self.before, self.promise
+        stalled = (None, None) if promise is None else (promise.stalled_before, promise.stalled_after)
+        rate = EpisodeRate(record.episodes, record.days, record.lower, record.upper, stalled[0])
         bounds = count_bounds.garwood(self.episodes, self.days, alpha=e_process.ALPHA, dispersion=record.dispersion)
-        return Effect(before, EpisodeRate(self.episodes, self.days, *bounds))
+        return Effect(
+            rate if record.is_known else None, EpisodeRate(self.episodes, self.days, *bounds, stalled_each=stalled[1])
+        )
 
     @property
     def since(self) -> Sentence:

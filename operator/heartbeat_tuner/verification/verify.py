@@ -109,7 +109,14 @@ def _judged(counted: EpisodeCount, promise: PromisedRate | None, *, is_over: boo
     against_record, against_promise = harm_by_record(counted), harm_by_promise(counted, promised)
     against = np.minimum(against_record, against_promise) if is_trade else against_record
     known = answers.Known(
-        counted.before, accepted, promised, is_trade, counted.times_s.size, counted.exposed, _strongest(against)
+        counted.before,
+        accepted,
+        promised,
+        is_trade,
+        counted.times_s.size,
+        counted.exposed,
+        _strongest(against),
+        promise,
     )
     stormy = _storm(counted, most, known)
     if stormy is not None:

@@ -78,7 +78,7 @@ class Keeper:
             self.trusted = True
         except TunerError as error:
             self.trusted = False
-            _log.warning("the API server was not told to trust the certificate", error=str(error))
+            _log.warning("the certificate could not be registered with the API server", error=str(error))
         if certificates != self._shown:
             try:
                 certificates.load_into(self._context)

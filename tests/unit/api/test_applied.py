@@ -29,7 +29,7 @@ REVERT = Application(
     "app",
     entries={"KAFKA_SESSION_TIMEOUT_MS": "1000"},
     entries_before={},
-    promise=PromisedRate(0.5, is_trade=True),
+    promise=PromisedRate(0.5, is_trade=True, stalled_before=40.0, stalled_after=90.0),
     reverts=FAILED.at,
     failed=(FAILED,),
 )
@@ -204,3 +204,21 @@ def test_one_broken_record_does_not_hide_the_other() -> None:
 def test_no_text_raises(text: str) -> None:
     """A tenant's words never end a cycle."""
     applied.from_annotation(text, workload_uid="workload-1")
+
+
+def test_what_failed_is_read_as_it_was_noted() -> None:
+    """Of each container, and of this very object: a manifest may be copied with its annotations."""
+    text = applied.to_failed_annotation({"app": (FAILED,), "second": (FAILED, FAILED)}, workload_uid="workload-1")
+    assert applied.from_failed_annotation(text, workload_uid="workload-1") == {
+        "app": (FAILED,),
+        "second": (FAILED, FAILED),
+    }
+    assert applied.from_failed_annotation(text, workload_uid="workload-2") == {}
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "null", "[]", "{", "[" * 100_000, '{"app": 1}', '{"app": {"workloadUid": "workload-1"}}']
+)
+def test_a_broken_note_of_failures_counts_for_nothing(text: str | None) -> None:
+    """Anybody who may edit the workload may write anything there."""
+    assert applied.from_failed_annotation(text, workload_uid="workload-1") == {}

@@ -1,5 +1,7 @@
 """How far a change is, and when members were evicted: there and back through a status, and nothing that cannot be."""
 
+import dataclasses
+import math
 from datetime import timedelta
 
 import pytest
@@ -13,6 +15,8 @@ from heartbeat_tuner.domain.verifications import (
     MOST_EPISODES,
     MOST_EVICTING,
     MOST_LEFT_OUT,
+    Effect,
+    EpisodeRate,
     EvictingSession,
     EvictionHistory,
     FollowedChange,
@@ -172,3 +176,41 @@ def test_what_cannot_be_read_hides_nothing_else(forged: dict[str, object]) -> No
     assert policy.application is not None
     assert policy.followed is None or not policy.followed.is_harmful
     assert policy.failed == ()
+
+
+def test_an_effect_shows_stalled_partition_seconds_with_their_interval() -> None:
+    """Where the model said what one eviction stalls; it comes back as it was noted."""
+    effect = Effect(EpisodeRate(14, 14.0, 0.547, 1.678, 40.0), EpisodeRate(0, 0.0, 0.0, math.inf, 90.0))
+    change = FollowedChange(worlds.NOW, effect=effect)
+    noted = followed.verification_of(change)
+    document = noted.model_dump(by_alias=True, exclude_none=True)["effect"]
+    assert document["before"] == {
+        "episodes": 14,
+        "days": 14.0,
+        "perDayLower": 0.547,
+        "perDayUpper": 1.68,
+        "stalledPartitionSecondsEach": 40.0,
+        "stalledPartitionSecondsPerDayLower": 21.9,
+        "stalledPartitionSecondsPerDayUpper": 67.1,
+    }
+    assert document["after"] == {
+        "episodes": 0,
+        "days": 0.0,
+        "perDayLower": 0.0,
+        "stalledPartitionSecondsEach": 90.0,
+        "stalledPartitionSecondsPerDayLower": 0.0,
+    }
+    known = followed.followed_of(noted)
+    assert known is not None
+    before = EpisodeRate(14, 14.0, 0.547, 1.68, 40.0)
+    assert known.effect == dataclasses.replace(effect, before=before)
+    plain = followed.verification_of(FollowedChange(worlds.NOW, effect=Effect(None, EpisodeRate(1, 1.0, 0.1, 5.0))))
+    assert "stalled" not in str(plain.model_dump(by_alias=True, exclude_none=True))
+
+
+def test_a_forged_figure_of_an_effect_makes_no_status_that_cannot_be_stored() -> None:
+    """Numbers that are too large for their product."""
+    forged = Effect(None, EpisodeRate(1, 1.0, 1e300, 1e300, 1e300))
+    after = followed.verification_of(FollowedChange(worlds.NOW, effect=forged)).effect
+    assert after is not None
+    assert after.after.stalled_partition_seconds_per_day_upper is None

@@ -59,7 +59,7 @@ def test_the_readme_s_example_answers_in_a_process_of_its_own() -> None:
     )
     took_s = time.monotonic() - began
     assert (done.returncode, done.stderr) == (1, "")
-    assert "rebalances for ever" in done.stdout
+    assert "rebalances endlessly" in done.stdout
     assert "What would hold: session timeout 30s, heartbeat interval 1s, fetch wait 1s." in done.stdout
     assert took_s < 10
 

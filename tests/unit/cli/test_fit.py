@@ -39,4 +39,5 @@ def test_spark_that_is_not_installed_is_told_with_how_to_get_it(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "pyspark", None)
     result = CliRunner().invoke(cli, ["fit", *NOWHERE])
     assert result.exit_code == 2
-    assert result.stderr == "Error: pyspark is not installed here; `pip install '.[fit]'` in a checkout brings it\n"
+    sentence = "heartbeat-tuner fit needs pip install 'heartbeat-tuner[fit]': pyspark is not installed"
+    assert result.stderr == f"Error: {sentence}\n"

@@ -263,7 +263,7 @@ def test_an_event_loop_beats_only_when_it_may_run(name: str, around: Circumstanc
             Setting.MAX_POLL_INTERVAL,
             "a member whose handler hangs is removed after the session timeout, but",
         ),
-        ("franz-go", Setting.MAX_POLL_INTERVAL, "a member whose handler hangs keeps its partitions for ever"),
+        ("franz-go", Setting.MAX_POLL_INTERVAL, "a member whose handler hangs keeps its partitions permanently"),
     ],
 )
 def test_a_setting_that_is_lacking_has_a_stand_in(name: str, setting: Setting, part: str) -> None:

@@ -13,8 +13,8 @@ from tests.golden import __main__ as golden
 from tests.golden import cases, files
 from tests.golden.cases import CaseError
 
-OUTSIDE_OF_DECIDE = {Reason.GROUP_NOT_OWNED, Reason.NO_SERIES}
-"""That rooms beside `decide` give: who may know of a group at all, and what metrics alone cannot say."""
+OUTSIDE_OF_DECIDE = {Reason.NO_SERIES}
+"""That rooms beside `decide` give: what metrics alone cannot say."""
 
 PASSED_ON = {Reason.PROMETHEUS_UNREACHABLE, Reason.METRICS_STALE, Reason.WORSE, Reason.ROLLOUT_FAILED}
 """That what measures or verifies gives, and decide passes on."""
@@ -98,7 +98,7 @@ def test_what_is_accepted_is_written_and_shown(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["calm.decision.yaml", "calm.input.yaml"]
     assert golden.accept(tmp_path) == ""
     (tmp_path / "calm.input.yaml").write_text("policy: {client: {library: kafkajs}}\nrecord: {evictions: 1}\n")
-    assert "-  nothing in the record asks for a change: no eviction," in golden.accept(tmp_path)
+    assert "no change is needed: no eviction," in golden.accept(tmp_path)
 
 
 def test_a_case_that_cannot_be_read_is_named(tmp_path: Path) -> None:

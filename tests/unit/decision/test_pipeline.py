@@ -90,7 +90,6 @@ def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() 
     [
         (steps.record_is_unknown, steps.no_pod_runs, dataclasses.replace(BLIND, workload=NO_PODS)),
         (steps.no_pod_runs, steps.pods_differ, worlds.situation(has=worlds.workload(mixed=True, running=()))),
-        (steps.pods_differ, steps.broker_sets_the_values, of_consumer_protocol(MIXED)),
         (
             steps.broker_sets_the_values,
             steps.values_are_unreadable,
@@ -129,6 +128,7 @@ def test_groups_that_are_decided_on_alike_share_their_trace() -> None:
     [
         (steps.record_says_too_little, BLIND, "the record"),
         (steps.values_are_unreadable, MIXED, "what is set"),
+        (steps.broker_sets_the_values, of_consumer_protocol(MIXED), "what is set"),
         (steps.limits_collide, worlds.situation(), "an answer"),
         (steps.other_values_are_better, known(worlds.java_settings("13s", "1s", "75s")), "values to set"),
     ],
@@ -143,7 +143,7 @@ def test_a_step_before_the_one_that_it_needs_is_an_error_of_the_program(
 
 def test_a_pipeline_whose_last_step_is_silent_is_an_error_of_the_program() -> None:
     """No group is left without a decision in silence."""
-    short = Pipeline((steps.record_is_unknown,), (), (), (), (reviews.outlook_is_told,))
+    short = Pipeline((steps.record_is_unknown,), (), (), (), (), (reviews.outlook_is_told,))
     of = worlds.situation()
     with pytest.raises(NothingDecidedError, match="shop/orders"):
         short.run(of, derived(of))

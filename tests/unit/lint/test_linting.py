@@ -1,6 +1,6 @@
 """The rules of `heartbeat-tuner check`, and the values that would hold.
 
-That KafkaJS at 1 s, 333 ms and 5 s really rebalances for ever, and at 30 s, 1 s and 1 s does not, is proven on a real
+That KafkaJS at 1 s, 333 ms and 5 s really rebalances endlessly, and at 30 s, 1 s and 1 s does not, is proven on a real
 broker in tests/integration/kafka_parts/test_kafkajs.py.
 """
 

@@ -281,6 +281,84 @@ async def test_a_workload_that_is_deleted_halts_everything() -> None:
     assert several.writes(stage) == BOTH
 
 
+async def test_what_did_harm_goes_back_though_another_workload_was_deleted() -> None:
+    """The second crashes, and the first is gone: the second gets its entries back, and the status names the first."""
+    stage = await written_to_both()
+    stage.workloads.stored.pop(FIRST)
+    several.crash(stage, SECOND)
+    several.feed(stage)
+    await stage.cycle()
+    assert several.writes(stage) == [*BOTH, ("orders-b", STORM)]
+    assert stage.condition("Ready") == ("False", "WorkloadNotFound")
+    assert "Deployment shop/orders-a does not exist" in stage.message("Ready")
+    assert "taken back, from Deployment shop/orders-b" in stage.message("Ready")
+    assert stage.condition("Verified") == ("False", "Reverted")
+    several.back(stage, SECOND)
+    await settle(stage, 3)
+    assert len(stage.workloads.writes) == 3
+    (failed,) = stage.policies.status_of(ORDERS)["reverted"]
+    assert failed["outcome"] == "RolloutFailed"
+
+
+async def test_a_revert_goes_on_though_the_workload_that_went_back_first_was_deleted() -> None:
+    """It was written last and failed; the other still has the values."""
+    stage = await written_to_both()
+    several.crash(stage, SECOND)
+    await stage.cycle()
+    assert several.writes(stage) == [*BOTH, ("orders-b", STORM)]
+    stage.workloads.stored.pop(SECOND)
+    several.feed(stage)
+    stage.restart()
+    await settle(stage)
+    assert several.writes(stage) == [*BOTH, ("orders-b", STORM), ("orders-a", STORM)]
+    several.roll_out(stage, FIRST)
+    await settle(stage, 3)
+    assert len(stage.workloads.writes) == 4
+
+
+async def test_harm_that_showed_before_a_workload_was_deleted_is_taken_back_from_the_rest() -> None:
+    """The workload that was written last is gone, with the newest note; the other has the values of the same change."""
+    stage = await written_to_both()
+    several.roll_out(stage, SECOND)
+    await settle(stage)
+    status = stage.policies.status_of(ORDERS)
+    worse = {**status["verification"], "outcome": "Worse", "message": "9 episodes", "reached": "2026-03-02T12:09:00Z"}
+    stage.policies.have_status(ORDERS, {**status, "verification": worse})
+    stage.workloads.stored.pop(SECOND)
+    several.feed(stage)
+    stage.restart()
+    await settle(stage)
+    assert several.writes(stage) == [*BOTH, ("orders-a", STORM)]
+    assert "Deployment shop/orders-b does not exist" in stage.message("Ready")
+
+
+async def test_nothing_is_learnt_or_begun_while_a_workload_is_missing() -> None:
+    """Its rest of the group is no proof of anything: values do not land by it, and a cure waits."""
+    stage = await written_to_both()
+    several.roll_out(stage, SECOND)
+    stage.workloads.stored.pop(FIRST)
+    several.feed(stage)
+    await settle(stage, 5)
+    assert several.writes(stage) == BOTH
+    assert "landed" not in stage.policies.status_of(ORDERS)["verification"]
+    assert stage.condition("Ready") == ("False", "WorkloadNotFound")
+
+
+async def test_a_revert_is_not_written_where_the_missing_workload_came_back_meanwhile() -> None:
+    """What was decided on was another group: the next cycle decides again."""
+    stage = await written_to_both()
+    gone = stage.workloads.stored.pop(FIRST)
+    several.crash(stage, SECOND)
+    several.feed(stage)
+    stage.meanwhile = stage.prometheus.meanwhile = lambda: stage.workloads.stored.update({FIRST: gone})
+    await stage.cycle()
+    assert several.writes(stage) == BOTH
+    stage.prometheus.meanwhile = None
+    await stage.cycle()
+    assert several.writes(stage) == [*BOTH, ("orders-b", STORM)]
+    assert stage.condition("Ready") == ("True", "Watching")
+
+
 async def test_unknown_pods_of_one_workload_are_unknown_pods_of_the_group() -> None:
     """A change does not go on into what nobody sees."""
     stage = several.storm()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 from heartbeat_tuner.tails import gpd
 
@@ -52,37 +52,3 @@ def test_derivatives_are_those_of_the_exponent(shape: float) -> None:
     assert by_shape == pytest.approx((up - down) / (2 * step), rel=1e-3, abs=1e-4)
     up, down = (gpd.exponent(excess, shape, scale * np.exp(sign * step))[0] for sign in (1, -1))
     assert by_scale == pytest.approx((up - down) / (2 * step), rel=1e-3, abs=1e-6)
-
-
-@pytest.mark.parametrize("shape", [-0.2, 0.0, 0.15, 0.6])
-def test_integral_is_the_area_under_the_survival(shape: float) -> None:
-    """Between any two ends, and up to infinity: what the cost formulas are made of."""
-    area, _ = integrate.quad(lambda y: stats.genpareto.sf(y, shape, scale=2.0), 1.0, 5.0)
-    assert gpd.integral(1.0, 5.0, shape, 2.0) == pytest.approx(area, rel=1e-6)
-    assert gpd.integral(0.0, np.inf, shape, 2.0) == pytest.approx(stats.genpareto.mean(shape, scale=2.0), rel=1e-6)
-
-
-def test_ages_of_simulated_gaps() -> None:
-    """Who asks at random times sees the law of ages; from it the law and the share of gaps come back."""
-    rng = np.random.default_rng(7)
-    shape, scale, share, threshold = 0.2, 2.0, 0.05, 5.0
-    long = rng.random(2_000_000) < share
-    gaps = np.where(long, threshold + stats.genpareto.rvs(shape, scale=scale, size=long.size, random_state=rng), 1.0)
-    picked = rng.choice(gaps, size=400_000, p=gaps / gaps.sum())  # a random time falls into a gap by its length
-    ages = picked * rng.random(picked.size)
-    age_shape, age_scale = gpd.age_law_of_gaps(shape, scale)
-    over = ages[ages > threshold] - threshold
-    assert over.mean() == pytest.approx(stats.genpareto.mean(age_shape, scale=age_scale), rel=0.03)
-    assert np.mean(over > 10) == pytest.approx(gpd.survival(10, age_shape, age_scale), rel=0.1)
-    assert gpd.gap_law_of_ages(age_shape, age_scale) == pytest.approx((shape, scale))
-    found = gpd.gap_share_of_ages(float(np.mean(ages > threshold)), float(gaps.mean()), age_scale)
-    assert found == pytest.approx(share, rel=0.03)
-
-
-def test_maxima_of_simulated_draws() -> None:
-    """A window's maximum exceeds about as many times as often as it has draws."""
-    rng = np.random.default_rng(8)
-    maxima = rng.random((200_000, 20)).max(axis=1)
-    seen = np.mean(maxima > 0.99)
-    assert gpd.window_share_of_draws(0.01, 20) == pytest.approx(seen, rel=0.03)
-    assert gpd.draw_share_of_maxima(gpd.window_share_of_draws(0.01, 20), 20) == pytest.approx(0.01)

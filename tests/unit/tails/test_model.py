@@ -83,19 +83,10 @@ def test_upper_bound_is_the_95_percent_quantile_of_the_posterior() -> None:
         assert UNSURE.sf(time_s)[0] == pytest.approx(drawn.mean(), rel=0.02)
 
 
-def test_integral_is_the_area_under_the_mean() -> None:
-    """What the cost formulas ask for."""
-    times = SURE.threshold_s + np.linspace(1.0, 6.0, 5_001)
-    area = np.trapezoid(UNSURE.sf(times), times)
-    assert UNSURE.integral_s(times[0], times[-1]) == pytest.approx(area, rel=1e-4)
-
-
 def test_a_tail_says_nothing_below_its_threshold() -> None:
     """An error, not a number."""
     with pytest.raises(ValueError, match="nothing below its threshold"):
         SURE.sf(SURE.threshold_s / 2)
-    with pytest.raises(ValueError, match="nothing below its threshold"):
-        SURE.integral_s(0.0, 1.0)
     for exceeded in (0.0, 0.02):
         with pytest.raises(ValueError, match="between 0 and the threshold's share"):
             SURE.quantile_s(exceeded)

@@ -329,3 +329,19 @@ def test_whatever_would_not_show_is_said_so() -> None:
     assert answers.patience(known) == "Even 30 times as many as 1e+02 a day would not show within 28 days"
     with pytest.raises(ValueError, match="must have a reference"):
         answers.patience(dataclasses.replace(known, accepted=None))
+
+
+def test_the_effect_says_what_one_eviction_stalls_before_and_after() -> None:
+    """By the model's word at the write; what nobody knows stays unknown."""
+    promise = PromisedRate(2.0, stalled_before=40.0, stalled_after=90.0)
+    effect = asked(0.5, 1.4, days=2, promise=promise).effect
+    assert effect is not None
+    assert effect.before is not None
+    assert (effect.before.stalled_each, effect.after.stalled_each) == (40.0, 90.0)
+    unknown = asked(0.5, 1.4, days=2).effect
+    assert unknown is not None
+    assert unknown.before is not None
+    assert (unknown.before.stalled_each, unknown.after.stalled_each) == (None, None)
+    watched_since = asked(0.5, days=2, before=[], promise=promise).effect
+    assert watched_since is not None
+    assert watched_since.after.stalled_each == 90.0

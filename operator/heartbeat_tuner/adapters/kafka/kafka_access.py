@@ -24,6 +24,7 @@ class KafkaAccess:
         cert_file: PEM certificate, and its chain, that is shown to brokers.
         key_file: its PEM key.
         key_password_file: holds the password of the key.
+        alters_groups: whether values may be written into groups' configurations.
     """
 
     bootstrap_servers: str
@@ -35,6 +36,7 @@ class KafkaAccess:
     cert_file: Path | None = None
     key_file: Path | None = None
     key_password_file: Path | None = None
+    alters_groups: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

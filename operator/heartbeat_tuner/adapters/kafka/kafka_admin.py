@@ -20,20 +20,14 @@ from typing import Any, Final
 import structlog
 from confluent_kafka.admin import ConfigResource, ResourceType
 
-from heartbeat_tuner.adapters.kafka import kafka_access
+from heartbeat_tuner.adapters.kafka import cluster_bounds, group_alteration, kafka_access
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
 from heartbeat_tuner.adapters.kafka.kafka_reading import GroupReading, Reader
-from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.kafka_groups import (
-    DEFAULT_MAX_SESSION,
-    DEFAULT_MIN_SESSION,
-    Cluster,
-    Group,
-    GroupConfig,
-    UnreadableGroup,
-)
+from heartbeat_tuner.domain.errors import ClusterUnreachableError, GroupConfigRefusedError, NotLeaderError
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupConfig, GroupOverrides, UnreadableGroup
+from heartbeat_tuner.ports.leader_lease import Fence
 
 KEEP_BOUNDS_S: Final = 300.0
 
@@ -75,9 +69,11 @@ class KafkaGroups:
     Args:
         clusters: how each is reached, by name.
         timeout: for one request.
+        fence: asked before each write; None where nothing is written.
     """
 
-    def __init__(self, clusters: Mapping[str, KafkaAccess], *, timeout: timedelta) -> None:
+    def __init__(self, clusters: Mapping[str, KafkaAccess], *, timeout: timedelta, fence: Fence | None = None) -> None:
+        self._fence = fence
         self._ended = threading.Event()
         self._clusters = {
             name: _Cluster(name, access, timeout_s=timeout.total_seconds(), ended=self._ended)
@@ -124,6 +120,15 @@ class KafkaGroups:
         """
         work = self._clusters[cluster].size_and_bounds
         return await asyncio.get_running_loop().run_in_executor(self._threads[cluster], work)
+
+    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+        """Set what differs in a group's configuration, as `GroupConfigs.alter` has it."""
+        if self._fence is None:
+            raise NotLeaderError("nobody asked to lead, so nothing is written")
+        work = self._clusters[cluster].alter
+        loop, threads = asyncio.get_running_loop(), self._threads[cluster]
+        # A write is waited for to its end: who gave up would not know that it was done.
+        await asyncio.shield(loop.run_in_executor(threads, work, group_id, expected, wanted, self._fence))
 
     def close(self) -> None:
         """Wait for no answer any more; connections end soon after, and before the process does."""
@@ -274,22 +279,19 @@ class _Cluster:
         for group_id, resource in asked.items():
             error = error_of(futures[resource])
             if error is None or not is_silent(error):
-                times = self._answers.group_times(group_id, futures[resource])
-                configs[group_id] = times if isinstance(times, str) else GroupConfig(*times)
+                configs[group_id] = self._answers.group_config(group_id, futures[resource])
         return configs
 
     def _read_bounds(self, client: KafkaClient) -> Cluster:
         nodes = self._nodes(client)
         if not nodes:
             raise ClusterUnreachableError(f"Kafka cluster {self._name} names no broker")
-        resource = ConfigResource(ResourceType.BROKER, str(min(nodes)))
-        future = client.admin.describe_configs([resource], request_timeout=self._timeout_s)[resource]
-        client.wait([future])
-        error = error_of(future)
-        if error is not None and is_silent(error):
-            raise client.silence()
-        text = self._answers.broker_times(future)
-        if isinstance(text, str):
-            _log.warning("broker bounds not read, Kafka's defaults are assumed", cluster=self._name, error=text)
-            return Cluster(len(nodes), DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
-        return Cluster(len(nodes), *text)
+        read = cluster_bounds.read(client, self._answers, nodes, timeout_s=self._timeout_s)
+        return dataclasses.replace(read, alters_groups=self._access.alters_groups)
+
+    def alter(self, group_id: str, expected: GroupOverrides, wanted: GroupOverrides, fence: Fence) -> None:
+        """Write into a group's configuration."""
+        if not self._access.alters_groups:
+            raise GroupConfigRefusedError(f"kafka.clusters.{self._name}.alterGroups is not set")
+        client, times = self._connected(), (expected, wanted)
+        group_alteration.alter(client, self._answers, group_id, *times, timeout_s=self._timeout_s, fence=fence)

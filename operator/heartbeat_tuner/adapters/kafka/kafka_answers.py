@@ -2,22 +2,42 @@
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
+from confluent_kafka.admin import ConfigSource
 
 from heartbeat_tuner.adapters.kafka.kafka_client import plain
 from heartbeat_tuner.adapters.kafka.kafka_reading import NoAnswerError
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState, Member, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import (
+    ConsumerBounds,
+    Group,
+    GroupConfig,
+    GroupOverrides,
+    GroupState,
+    Member,
+    UnreadableGroup,
+)
 from heartbeat_tuner.domain.sentences import Sentence, say
 
 _BROKER_TIMES: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
-_GROUP_TIMES: Final = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
+SESSION: Final = "consumer.session.timeout.ms"
+INTERVAL: Final = "consumer.heartbeat.interval.ms"
+"""Keys of a group's configuration."""
+
+_CONSUMER_TIMES: Final = (
+    "group.consumer.min.session.timeout.ms",
+    "group.consumer.max.session.timeout.ms",
+    "group.consumer.min.heartbeat.interval.ms",
+    "group.consumer.max.heartbeat.interval.ms",
+)
 _NOT_DESCRIBED: Final = "Kafka cluster {cluster} does not describe group {group}: {why}"
+
+_DENIED: Final = frozenset({KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED})
 
 _STATES: Final[Mapping[ConsumerGroupState, GroupState]] = MappingProxyType(
     {
@@ -62,13 +82,45 @@ class ClusterAnswers:
         unreadable = self.no_answer(group_id, "not read in time, the next cycle begins with it")
         return dataclasses.replace(unreadable, unread=True)
 
-    def group_times(self, group_id: str, future: Future[Any]) -> tuple[timedelta, timedelta] | str:
-        """Return session and heartbeat that a broker prescribes to a group, or why they cannot be read."""
-        return self._times(future, _GROUP_TIMES, f"group {group_id}", _group_option(group_id))
+    def group_config(self, group_id: str, future: Future[Any]) -> GroupConfig | str:
+        """Return what a broker prescribes to a group, and what of it is the group's own; or why it cannot be read."""
+        names, entries = (SESSION, INTERVAL), future.result() if error_of(future) is None else {}
+        times = self._times(future, names, f"group {group_id}", _group_option(group_id))
+        if isinstance(times, str):
+            return times
+        session, interval = times
+        own = (ConfigSource(entries[name].source) is ConfigSource.GROUP_CONFIG for name in names)
+        overrides = (time if is_own else None for time, is_own in zip(times, own, strict=True))
+        return GroupConfig(session, interval, GroupOverrides(*overrides))
 
-    def broker_times(self, future: Future[Any]) -> tuple[timedelta, timedelta] | str:
+    def broker_times(self, future: Future[Any]) -> tuple[timedelta, ...] | str:
         """Return the shortest and the longest session that a broker accepts, or why they cannot be read."""
         return self._times(future, _BROKER_TIMES, "the cluster", "--cluster")
+
+    def consumer_bounds(self, futures: Iterable[Future[Any]]) -> ConsumerBounds | str:
+        """Return what every broker accepts for groups of the consumer protocol, or why that cannot be read.
+
+        A broker before 4.0 has no such bounds, and no such groups.
+        """
+        read = [self._times(future, _CONSUMER_TIMES, "the cluster", "--cluster") for future in futures]
+        unread = next((times for times in read if isinstance(times, str)), None)
+        if unread is not None:
+            return unread
+        low, high, least, most = zip(*(times for times in read if not isinstance(times, str)), strict=True)
+        return ConsumerBounds(max(low), min(high), max(least), min(most))
+
+    def alteration_refused(self, group_id: str, error: KafkaError) -> str:
+        """Return why Kafka does not take a group's new configuration, and what to do."""
+        if error.code() in _DENIED:
+            return self._lacks("AlterConfigs", f"group {group_id}", _group_option(group_id))
+        return say(
+            "Kafka cluster {cluster} does not take these values for group {group}: {why}. What may be set is said by "
+            "group.consumer.{{min,max}}.session.timeout.ms and group.consumer.{{min,max}}.heartbeat.interval.ms of "
+            "the brokers and, with processes of their own, of the controllers: the controllers' count",
+            cluster=self.cluster,
+            group=group_id,
+            why=plain(error.str()),
+        )
 
     def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
         """Return why a group cannot be seen; None if it is not there."""
@@ -83,20 +135,19 @@ class ClusterAnswers:
                 return UnreadableGroup(self._lacks("Describe", f"the topics of {group}", "--topic TOPIC"))
         return UnreadableGroup(say(_NOT_DESCRIBED, cluster=self.cluster, group=group_id, why=plain(error.str())))
 
-    def _times(
-        self, future: Future[Any], names: tuple[str, str], on: str, option: str
-    ) -> tuple[timedelta, timedelta] | str:
-        """Return two times of a configuration, or why they cannot be read."""
+    def _times(self, future: Future[Any], names: tuple[str, ...], on: str, option: str) -> tuple[timedelta, ...] | str:
+        """Return times of a configuration, or why they cannot be read."""
         error = error_of(future)
         if error is not None:
-            denied = error.code() in {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-            return self._lacks("DescribeConfigs", on, option) if denied else f"the configuration of {on}: {error.str()}"
+            is_denied = error.code() in _DENIED
+            return (
+                self._lacks("DescribeConfigs", on, option) if is_denied else f"the configuration of {on}: {error.str()}"
+            )
         config = future.result()
         try:
-            first, second = (timedelta(milliseconds=int(config[name].value)) for name in names)
+            return tuple(timedelta(milliseconds=int(config[name].value)) for name in names)
         except (KeyError, TypeError):  # TypeError: the value is hidden from us
             return f"the configuration of {on} does not show {' and '.join(names)}"
-        return first, second
 
     def _lacks(self, operation: str, on: str, option: str) -> Sentence:
         """Return what to grant, as Kafka's own tool is told; OPERATOR is whom the operator logs in as."""

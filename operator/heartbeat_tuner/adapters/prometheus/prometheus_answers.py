@@ -74,7 +74,7 @@ def label_sets(document: Mapping[str, Any], *, limit: int) -> list[dict[str, str
     try:
         return [_labels(label_set) for label_set in data]
     except _SHAPE_ERRORS as error:
-        raise _malformed("Prometheus answered with a list of series that is none") from error
+        raise _malformed("Prometheus answered with an invalid list of series") from error
 
 
 def _series(document: Mapping[str, Any], *, kind: str, samples_of: Any) -> list[Series]:
@@ -94,7 +94,7 @@ def _series(document: Mapping[str, Any], *, kind: str, samples_of: Any) -> list[
                 continue
             by_labels.setdefault(tuple(sorted(labels.items())), []).extend(_numbers(raw))
     except _SHAPE_ERRORS as error:
-        raise _malformed(f"Prometheus answered with a {kind} that is none") from error
+        raise _malformed(f"Prometheus answered with an invalid {kind}") from error
     return [Series.from_raw(dict(labels), _in_order(by_labels.pop(labels))) for labels in tuple(by_labels)]
 
 

@@ -52,7 +52,7 @@ class Reply:
 class Exchange:
     """One request under way in a worker thread; `abort` ends it from outside, whatever it waits for.
 
-    A library's timeout is for each wait between two bytes: who sends one now and then would hold a thread for ever.
+    A library's timeout is for each wait between two bytes: who sends one now and then would hold a thread endlessly.
     """
 
     def __init__(self) -> None:

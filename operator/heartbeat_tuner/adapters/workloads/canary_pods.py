@@ -27,7 +27,7 @@ def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) ->
 
     Pods that are being deleted, or are over, are in neither. Where the template itself has the values, since somebody
     deployed them, or the workload is another one, no pod has them from the canary: evicted, each would come back with
-    them for ever.
+    them endlessly.
 
     Args:
         policy: with its canary.

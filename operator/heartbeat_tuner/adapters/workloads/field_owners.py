@@ -74,6 +74,9 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
         uid=metadata["uid"],
         revision=rollout_state.revision_of(workload, kind),
         containers=tuple(spec["name"] for spec in workload["spec"]["template"]["spec"]["containers"]),
+        failed=applied.from_failed_annotation(
+            metadata.get("annotations", {}).get(applied.FAILED_ANNOTATION), workload_uid=metadata["uid"]
+        ),
     )
 
 

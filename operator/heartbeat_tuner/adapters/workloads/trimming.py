@@ -17,6 +17,7 @@ _OF_SPEC: Final = ("replicas", "strategy", "updateStrategy", "paused", "progress
 _OF_STATUS: Final = ("observedGeneration", "updatedReplicas", "replicas")
 _OF_CONDITION: Final = ("type", "status", "reason", "lastTransitionTime", "lastUpdateTime")
 _OF_POD_STATUS: Final = ("phase", "podIP", "podIPs", "hostIP", "hostIPs")
+_ANNOTATIONS: Final = (applied.ANNOTATION, applied.FAILED_ANNOTATION, rollout_state.REVISION)
 _OF_MANAGER: Final = ("manager", "operation", "time")
 _CONDITIONS: Final = frozenset({"Ready", "Progressing"})
 
@@ -54,7 +55,7 @@ def workload(body: Mapping[str, Any], names: Collection[str], *, us: str) -> dic
     return {
         "metadata": {
             **_picked(metadata, _OF_METADATA),
-            "annotations": _picked(annotations, (applied.ANNOTATION, rollout_state.REVISION)),
+            "annotations": _picked(annotations, _ANNOTATIONS),
             "managedFields": [_manager(entry, fields) for entry in metadata.get("managedFields", ())],
         },
         "spec": {**_picked(spec, _OF_SPEC), "template": {"spec": {"containers": containers}}},

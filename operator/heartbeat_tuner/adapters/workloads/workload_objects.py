@@ -6,7 +6,7 @@ no write is forgotten whose answer was lost.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, listing
@@ -17,6 +17,10 @@ from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
+from heartbeat_tuner.domain.verifications import FailedValues
+
+NOTES_MANAGER: Final = "heartbeat-tuner-notes"
+"""Field manager of what is noted at a workload without a change of it: whose change its template is stays as it was."""
 
 _RESOURCES: Final = {resource.kind: resource for resource in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
 
@@ -106,6 +110,25 @@ class KubernetesWorkloads:
         }
         await self._api.write("POST", api_paths.item(api_paths.PODS, pod, namespace, "eviction"), document)
 
+    async def note_failed(self, policy: Policy, workload: Workload, failed: Sequence[FailedValues]) -> None:
+        """Note at the workload itself which values failed in it, by server-side apply; its template stays as it is.
+
+        Raises:
+            WriteConflictError: the workload changed since it was gathered, or is gone.
+            ApiServerError: anything else.
+        """
+        reference, held = policy.workload, workload.holdings
+        noted = {**({} if held is None else held.failed), reference.container: tuple(failed)}
+        metadata = {
+            "name": reference.key.name,
+            "namespace": reference.key.namespace,
+            "uid": workload.uid,
+            "resourceVersion": workload.resource_version,
+            "annotations": {applied.FAILED_ANNOTATION: applied.to_failed_annotation(noted, workload_uid=workload.uid)},
+        }
+        document = {"apiVersion": "apps/v1", "kind": reference.kind, "metadata": metadata}
+        await self._apply(reference, document, NOTES_MANAGER)
+
     async def _hold(
         self,
         reference: WorkloadRef,
@@ -141,12 +164,11 @@ class KubernetesWorkloads:
         document: dict[str, Any] = {"apiVersion": "apps/v1", "kind": reference.kind, "metadata": metadata}
         if containers:
             document["spec"] = {"template": {"spec": {"containers": containers}}}
+        await self._apply(reference, document, kubernetes_api.FIELD_MANAGER)
+
+    async def _apply(self, reference: WorkloadRef, document: Mapping[str, Any], manager: str) -> None:
         stored = await self._api.write(
-            "PATCH",
-            _path(reference),
-            document,
-            content_type=kubernetes_api.APPLY,
-            fieldManager=kubernetes_api.FIELD_MANAGER,
+            "PATCH", _path(reference), document, content_type=kubernetes_api.APPLY, fieldManager=manager
         )
         if stored is None:
             raise WriteConflictError(f"{reference} is gone")

@@ -47,7 +47,7 @@ def _length(text: str) -> str:
 
 
 class CanarySpec(Model):
-    """Which part of the pods gets new values first, and for how long it is watched."""
+    """Share of the pods that gets new values first, and how long to watch it."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -68,15 +68,15 @@ class CanarySpec(Model):
             max_length=4,
             json_schema_extra=rules((f"self.matches(r'{SHARE}')", _NOT_A_SHARE)),
             description=(
-                "Of the pods, rounded down, one at least; 0% gives new values to all at once. Only Deployments of four "
-                "and more pods of classic groups have a canary, in mode Apply, and where the operator may evict pods."
+                "Share of the pods, rounded down, at least one pod. 0% disables canaries. Only Deployments of at least "
+                "four pods, with a classic group and in mode Apply, have canaries, if the operator may evict pods."
             ),
         ),
     ] = "25%"
     duration: Annotated[
         Duration,
         AfterValidator(_length),
-        Field(description="How long these pods are watched; time in which nothing could be seen does not count."),
+        Field(description="How long to watch these pods. Time without data does not count."),
     ] = "1h"
 
 
@@ -85,20 +85,20 @@ def _moment_field(description: str) -> object:
 
 
 class CanaryStatus(Model):
-    """New values in a part of the pods, before the workload's template gets them."""
+    """New values in some pods, before the workload's template gets them."""
 
-    since: Annotated[str, AfterValidator(moment), _moment_field("When it began.")]
-    until: Annotated[str, AfterValidator(moment), _moment_field("It ends then, whatever is known.")]
-    values: Annotated[SettingValues, Field(description="That are tried.")]
-    previous: Annotated[SettingValues, Field(description="Of the other pods.")]
+    since: Annotated[str, AfterValidator(moment), _moment_field("Start of the canary.")]
+    until: Annotated[str, AfterValidator(moment), _moment_field("Latest end of the canary.")]
+    values: Annotated[SettingValues, Field(description="Values on trial.")]
+    previous: Annotated[SettingValues, Field(description="Values of the other pods.")]
     entries: Annotated[
         dict[str, Annotated[str, Field(max_length=64)]],
-        Field(max_length=MAX_ENTRIES, description="What the webhook sets in its pods, by variable."),
+        Field(max_length=MAX_ENTRIES, description="Variables that the webhook sets in canary pods."),
     ]
-    pods: Annotated[int, Field(ge=1, le=MOST_PODS, description="How many get the values at most.")]
-    workload_uid: Annotated[Uid, Field(description="Of the workload.")]
-    template: Annotated[str, Field(max_length=64, description="A fingerprint of the pods' template.")] = ""
-    spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for.")] = ""
+    pods: Annotated[int, Field(ge=1, le=MOST_PODS, description="Largest number of canary pods.")]
+    workload_uid: Annotated[Uid, Field(description="uid of the workload.")]
+    template: Annotated[str, Field(max_length=64, description="Fingerprint of the pod template.")] = ""
+    spec: Annotated[str, Field(max_length=64, description="Fingerprint of the spec.")] = ""
     phase: Annotated[
         CanaryPhase,
         open_word(
@@ -106,26 +106,35 @@ class CanaryStatus(Model):
             "it failed, or another canary waits for its time)."
         ),
     ]
-    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Why it failed or ended.")] = ""
-    outcome: Annotated[str | None, Field(max_length=64, description="What was found where it failed.")] = None
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Why the canary failed or ended.")] = ""
+    outcome: Annotated[str | None, Field(max_length=64, description="Outcome of a failed canary.")] = None
     ticket: Annotated[
-        int, Field(ge=0, le=MOST_PODS, description="The number of the newest pod that may get the values.")
+        int, Field(ge=0, le=MOST_PODS, description="Number of the newest pod that may get the values.")
     ] = 0
-    replaced: Annotated[Uid | None, Field(description="The pod that was evicted last.")] = None
-    replaced_at: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("When that was noted.")] = None
+    replaced: Annotated[Uid | None, Field(description="Pod that the operator evicted last.")] = None
+    replaced_at: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("Time of the eviction.")] = None
     landed: Annotated[
-        str | None, AfterValidator(moment_or_none), _moment_field("When all its pods were ready first.")
+        str | None, AfterValidator(moment_or_none), _moment_field("When all canary pods were first ready.")
     ] = None
     exposed_seconds: Annotated[
-        float, Field(ge=0.0, le=1e6, allow_inf_nan=False, description="How long its pods were watched.")
+        float, Field(ge=0.0, le=1e6, allow_inf_nan=False, description="Seconds of observation of canary pods.")
     ] = 0.0
-    seen_until: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("Up to when.")] = None
+    seen_until: Annotated[
+        str | None, AfterValidator(moment_or_none), _moment_field("End of the observation so far.")
+    ] = None
     hits: Annotated[
         str,
-        Field(max_length=MAX_MESSAGE, description="Episodes of evictions at its pods, in seconds since it began."),
+        Field(max_length=MAX_MESSAGE, description="Episodes of evictions at canary pods, in seconds since the start."),
     ] = ""
     others: Annotated[
-        str, Field(max_length=MAX_MESSAGE, description="Those that began at other pods, in the same seconds.")
+        str,
+        Field(max_length=MAX_MESSAGE, description="Episodes of evictions at other pods, in seconds since the start."),
     ] = ""
-    again: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("When another canary may begin.")] = None
+    again: Annotated[
+        str | None, AfterValidator(moment_or_none), _moment_field("Earliest start of the next canary.")
+    ] = None
     promise: PromiseStatus | None = None
+    left_alone: Annotated[
+        bool | None,
+        Field(description="It is over, and nobody evicts its pods: they keep the values until somebody replaces them."),
+    ] = None

@@ -35,7 +35,7 @@ MAX_FAILED_MESSAGE: Final = 512
 
 
 class SettingValues(Model):
-    """One value per setting, as durations."""
+    """Values of the settings, as durations."""
 
     session_timeout: PositiveDuration
     heartbeat_interval: PositiveDuration
@@ -44,151 +44,182 @@ class SettingValues(Model):
 
 
 class PromiseStatus(Model):
-    """What the fitted model said of the values when they were written."""
+    """Forecast of the fitted model when the values were written."""
 
-    evictions_per_day_upper: Annotated[Rate, Field(description="Live members removed a day at most, at 95 %.")]
-    trade: Annotated[
-        bool, Field(description="Whether more evictions than before were accepted, for a faster detection.")
-    ] = False
+    evictions_per_day_upper: Annotated[
+        Rate, Field(description="Upper bound of removals of live members a day, at 95 %.")
+    ]
+    trade: Annotated[bool, Field(description="Whether the change accepts more evictions for a faster detection.")] = (
+        False
+    )
+    stalled_per_eviction_before: Annotated[
+        Rate | None, Field(description="Partition-seconds that one eviction stalls with the values before.")
+    ] = None
+    stalled_per_eviction_after: Annotated[
+        Rate | None, Field(description="Partition-seconds that one eviction stalls with these values.")
+    ] = None
 
 
 class FailedStatus(Model):
-    """Values that the tuner wrote and took back: it does not propose them again to the same spec."""
+    """Values that the operator wrote and reverted. It does not propose them again for the same spec."""
 
     values: SettingValues
     previous: SettingValues
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
-    outcome: Annotated[str, Field(max_length=64, description="What was found: Worse or RolloutFailed.")]
-    message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
-    spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
+    outcome: Annotated[str, Field(max_length=64, description="Worse or RolloutFailed.")]
+    message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="The evidence.")]
+    spec: Annotated[str, Field(max_length=64, description="Fingerprint of the spec at that time.")]
     promised_per_day: Annotated[
-        Rate | None, Field(description="Evictions a day at most that the model had promised.")
+        Rate | None, Field(description="Upper bound of evictions a day in the model's forecast.")
     ] = None
     observed_per_day: Annotated[
-        Rate | None, Field(description="Episodes of evictions a day at least that were counted, at 97.5 %.")
+        Rate | None, Field(description="Lower bound of observed episodes of evictions a day, at 97.5 %.")
     ] = None
+
+
+class FailedNote(Model):
+    """What failed in a container of a workload, as its annotation has it."""
+
+    workload_uid: Annotated[Uid, Field(description="Of the object that carries it.")]
+    failed: Annotated[list[FailedStatus], Field(max_length=MOST_FAILED)]
 
 
 class Applied(Model):
-    """The last change the tuner made to the workload."""
+    """Last change of the workload by the operator."""
 
     values: SettingValues
     previous: SettingValues
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
-    workload_uid: Annotated[Uid, Field(description="Of the object that was written to.")]
-    container: Annotated[LabelName | None, Field(description="Of it, that was written to.")] = None
+    workload_uid: Annotated[Uid, Field(description="uid of the changed object.")]
+    container: Annotated[LabelName | None, Field(description="Changed container.")] = None
     entries: Annotated[
         dict[str, Annotated[str, Field(max_length=64)]] | None,
-        Field(max_length=MAX_ENTRIES, description="The variables that were the tuner's after it, and their values."),
+        Field(max_length=MAX_ENTRIES, description="Variables of the operator after the change, with their values."),
     ] = None
     previous_entries: Annotated[
         dict[str, Annotated[str, Field(max_length=64)]] | None,
-        Field(max_length=MAX_ENTRIES, description="Likewise before it: what a revert writes."),
+        Field(max_length=MAX_ENTRIES, description="Entries before the change, which a revert writes back."),
     ] = None
     promise: PromiseStatus | None = None
     reverts: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(description="The time of the change that it takes back.", json_schema_extra={"format": "date-time"}),
+        Field(description="Time of the change that this one reverts.", json_schema_extra={"format": "date-time"}),
     ] = None
     begun: Annotated[
         str | None,
         AfterValidator(moment_or_none),
         Field(
-            description="When the same change was written to its first workload, where there are several.",
+            description="When the change was written to the first of several workloads.",
             json_schema_extra={"format": "date-time"},
         ),
     ] = None
     failed: Annotated[
-        list[FailedStatus] | None, Field(max_length=MOST_FAILED, description="What was taken back until then.")
+        list[FailedStatus] | None, Field(max_length=MOST_FAILED, description="Values reverted until then.")
     ] = None
     reason: Annotated[
-        str | None, Field(max_length=64, description="Why it was made; the reference of reasons explains each.")
+        str | None, Field(max_length=64, description="Reason for the change. docs/reference/reasons.md explains each.")
     ] = None
 
 
 class WorkloadStatus(Model):
-    """One of several workloads of a policy."""
+    """State of one workload."""
 
     kind: Annotated[str, Field(max_length=63)]
     name: Annotated[str, Field(max_length=253)]
     container: Annotated[str, Field(max_length=63)]
     current: Annotated[
-        SettingValues | None, Field(description="What its pods run with; none while they differ, or are not known.")
+        SettingValues | None, Field(description="Values in its pods. Absent while pods differ or values are unknown.")
     ] = None
-    applied: Annotated[Applied | None, Field(description="The last change that the tuner made to it.")] = None
+    applied: Annotated[Applied | None, Field(description="Last change of this workload by the operator.")] = None
 
 
 class Writing(Model):
-    """A change that is about to be made: noted first, so that it is known of whatever becomes of its author."""
+    """Change in progress, recorded before the write so that a crash does not hide it."""
 
     change: Applied
-    revision: Annotated[int, Field(description="Of the workload before it: the number of its rollouts.")]
+    revision: Annotated[int, Field(description="Revision of the workload before the change.")]
 
 
 class TakenBackStatus(Model):
-    """Values of the tuner's that somebody took out of the workload, or replaced."""
+    """Values of the operator that somebody removed or replaced."""
 
-    applied: Annotated[Applied, Field(description="The change that they are of.")]
+    applied: Annotated[Applied, Field(description="The change that wrote these values.")]
     seen: Annotated[
         str,
         AfterValidator(moment),
-        Field(description="When that was noticed.", json_schema_extra={"format": "date-time"}),
+        Field(description="Time of detection.", json_schema_extra={"format": "date-time"}),
     ]
-    generation: Annotated[int, Field(description="Of the policy at that time.")]
-    by: Annotated[
-        str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
-    ] = None
+    generation: Annotated[int, Field(description="Generation of the policy at that time.")]
+    by: Annotated[str | None, Field(max_length=128, description="Field manager that owns the values now, if any.")] = (
+        None
+    )
     spec: Annotated[
         str | None,
         Field(
             max_length=64,
-            description="A fingerprint of what the spec asked for then: nothing is written until that is edited.",
+            description="Fingerprint of the spec at that time. Nothing is written until the spec is edited.",
         ),
     ] = None
 
 
 class EpisodeRateStatus(Model):
-    """How often live members were evicted; evictions within 15 minutes are one episode."""
+    """Frequency of evictions of live members. Evictions within 15 minutes are one episode."""
 
     episodes: Annotated[int, Field(ge=0)]
-    days: Annotated[
-        float, Field(ge=0.0, le=MAX_DAYS, allow_inf_nan=False, description="Of exposure, on the group's own clock.")
-    ]
-    per_day_lower: Annotated[Rate, Field(description="At least so many a day, at 97.5 %.")]
-    per_day_upper: Annotated[
-        Rate | None, Field(description="At most so many a day, at 97.5 %; none while nothing is known.")
+    days: Annotated[float, Field(ge=0.0, le=MAX_DAYS, allow_inf_nan=False, description="Days of observation.")]
+    per_day_lower: Annotated[Rate, Field(description="Lower bound a day, at 97.5 %.")]
+    per_day_upper: Annotated[Rate | None, Field(description="Upper bound a day, at 97.5 %. Absent while unknown.")] = (
+        None
+    )
+    stalled_partition_seconds_each: Annotated[
+        Rate | None,
+        Field(
+            description=(
+                "Partition-seconds that one eviction stalls, as the fitted model said when the change was written; "
+                "absent where no model was asked."
+            )
+        ),
+    ] = None
+    stalled_partition_seconds_per_day_lower: Annotated[
+        Rate | None,
+        Field(description="perDayLower times stalledPartitionSecondsEach; absent while one is unknown."),
+    ] = None
+    stalled_partition_seconds_per_day_upper: Annotated[
+        Rate | None,
+        Field(description="perDayUpper times stalledPartitionSecondsEach; absent while one is unknown."),
     ] = None
 
 
 class EffectStatus(Model):
-    """What the change did to evictions, as of the last one, or of the day."""
+    """Effect of the change on evictions, updated with each eviction and each day."""
 
-    before: Annotated[EpisodeRateStatus | None, Field(description="In the record before it, if there is one.")] = None
+    before: Annotated[EpisodeRateStatus | None, Field(description="Evictions before the change, if known.")] = None
     after: EpisodeRateStatus
 
 
 class VerificationStatus(Model):
-    """How far the last change is: whether its values are in the pods, and whether they helped."""
+    """Progress of the last change: whether its values are in the pods, and whether they helped."""
 
     at: Annotated[
         str,
         AfterValidator(moment),
-        Field(description="Of the change.", json_schema_extra={"format": "date-time"}),
+        Field(description="Time of the change.", json_schema_extra={"format": "date-time"}),
     ]
     landed: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(description="Since when all pods had stayed ready with it.", json_schema_extra={"format": "date-time"}),
+        Field(
+            description="Time since which all pods are ready with the change.",
+            json_schema_extra={"format": "date-time"},
+        ),
     ] = None
-    template: Annotated[
-        str, Field(max_length=64, description="A fingerprint of the pods' template that the change left.")
-    ] = ""
+    template: Annotated[str, Field(max_length=64, description="Fingerprint of the pod template after the change.")] = ""
     deployed: Annotated[
         str | None,
         AfterValidator(moment_or_none),
         Field(
-            description="When somebody else's change of the template was seen after it: nothing is taken back then.",
+            description="When another change of the template was seen. The operator then does not revert.",
             json_schema_extra={"format": "date-time"},
         ),
     ] = None
@@ -199,11 +230,11 @@ class VerificationStatus(Model):
             "Verified says why."
         ),
     ]
-    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="What shows it.")] = ""
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="The evidence.")] = ""
     reached: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(description="When that showed.", json_schema_extra={"format": "date-time"}),
+        Field(description="Time of the outcome.", json_schema_extra={"format": "date-time"}),
     ] = None
     effect: EffectStatus | None = None
 
@@ -220,22 +251,22 @@ class EvictingSessionStatus(Model):
 
 
 class HistoryStatus(Model):
-    """When live members of the group were evicted, for as long as the values before the last change were set."""
+    """Evictions of live members while the values before the last change were set."""
 
     since: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
     cluster_ref: Annotated[str, Field(max_length=63)]
     group_id: Annotated[str, Field(max_length=255)]
-    values: Annotated[SettingValues, Field(description="That are set at its end.")]
+    values: Annotated[SettingValues, Field(description="Values at the end of the record.")]
     episodes: Annotated[
         str,
         Field(
             max_length=MAX_MESSAGE,
-            description="Evictions, in seconds since then; those within 15 minutes of the first are one episode.",
+            description="Episodes of evictions, in seconds since the start; one lasts 15 minutes.",
         ),
     ] = ""
     left_out: Annotated[
         str,
-        Field(max_length=MAX_MESSAGE, description="From-to in seconds since then, where nothing could be learnt."),
+        Field(max_length=MAX_MESSAGE, description="Intervals without data, in seconds since the start."),
     ] = ""
     evicting: Annotated[
         list[EvictingSessionStatus] | None,

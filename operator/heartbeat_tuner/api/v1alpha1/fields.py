@@ -1,5 +1,6 @@
 """What the models of all kinds share: their base, durations, and how rules and errors are told."""
 
+import dataclasses
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -20,6 +21,28 @@ MAX_MESSAGE: Final = 4096
 
 SHOWN_VALUE: Final = 200
 """Characters of a value that a message repeats."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PrinterColumn:
+    """A column of `kubectl get`.
+
+    Attributes:
+        name: its heading.
+        type: of its values, as OpenAPI names it.
+        path: JSON path of its value.
+        is_wide: whether only `--output wide` has it.
+    """
+
+    name: str
+    type: str
+    path: str
+    is_wide: bool = False
+
+    def manifest(self) -> dict[str, Any]:
+        """Return it as a definition has it."""
+        column: dict[str, Any] = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return {**column, "priority": 1} if self.is_wide else column
 
 
 class Model(BaseModel):

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from heartbeat_tuner.api.names import PerhapsClusterName, Word
-from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, group_id_rules, rules
+from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, PrinterColumn, group_id_rules, rules
 from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import Count, Day, EarlierTailSpec, Moment, RejectedSpec, Tail, Time
 from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
 
@@ -35,12 +35,12 @@ _OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: i
 
 
 class RateSpec(Model):
-    """How often events come, a day of each member; where they concern the whole group, a day of the group."""
+    """Events a day for each member, or for the group if they concern the whole group."""
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_RATE))
 
-    mean: Annotated[PerDay, Field(description="Expected, from the group's own events and those of the fleet.")]
-    upper: Annotated[PerDay, Field(description="At most, at 95 %.")]
+    mean: Annotated[PerDay, Field(description="Expected rate, from events of the group and of the fleet.")]
+    upper: Annotated[PerDay, Field(description="Upper bound, at 95 %.")]
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -53,7 +53,7 @@ _OF_A_DURATION: Final = ("self.worth > 0.0", "worth must be above 0: it rests on
 
 
 class DurationSpec(Model):
-    """How long events last (lognormal)."""
+    """Length of events (lognormal)."""
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_DURATION))
 
@@ -66,7 +66,7 @@ class DurationSpec(Model):
     sd_log: Annotated[
         float, Field(allow_inf_nan=False, ge=1e-6, le=_SPREAD, description="Standard deviation of the logarithm.")
     ]
-    worth: Annotated[Count, Field(description="Events that it rests on; older ones count as part of one.")]
+    worth: Annotated[Count, Field(description="Weighted number of events; older ones have less weight.")]
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -84,25 +84,23 @@ _FALLING: Final = "perDay must fall, and stay above 0: what is longer is rarer, 
 
 
 class PoolSpec(Model):
-    """What groups of this client library on this cluster saw together, those that are usually away for as long."""
+    """Data of all groups of this client library and cluster with similar absences."""
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_POOL))
 
-    days: Annotated[
-        Count, Field(description="For how long they were watched: member-days; for outages, days of groups.")
-    ]
-    groups: Annotated[int, Field(ge=1, le=10**9, description="How many they are.")]
-    times_seconds: Annotated[list[Time], Field(min_length=1, max_length=16, description="Ascending.")]
+    days: Annotated[Count, Field(description="Member-days of observation; for outages, days of groups.")]
+    groups: Annotated[int, Field(ge=1, le=10**9, description="Number of groups.")]
+    times_seconds: Annotated[list[Time], Field(min_length=1, max_length=16, description="Times in seconds, ascending.")]
     per_day: Annotated[
         list[Count],
-        Field(min_length=1, max_length=16, description="How often a day each of these times is exceeded; falling."),
+        Field(min_length=1, max_length=16, description="How often a day each of these times is exceeded, descending."),
     ]
     spreads: Annotated[
         list[Spread],
         Field(
             min_length=1,
             max_length=16,
-            description="How much groups differ in that: the squared coefficient of variation of their rates.",
+            description="Differences between groups: squared coefficient of variation of their rates.",
         ),
     ]
     hides_from_seconds: Annotated[
@@ -132,23 +130,19 @@ _BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only 
 
 
 class QuantitySpec(Model):
-    """One quantity of the group, such as its absences or its poll gaps."""
+    """A quantity of the group, such as absences or poll gaps."""
 
     model_config = ConfigDict(json_schema_extra=rules(_EITHER, _BESIDE, _DOWNTIMES))
 
-    name: Annotated[Word, Field(description="What was measured.")]
-    values: Annotated[int, Field(ge=0, le=10**15, description="How many values were seen.")]
-    member_days: Annotated[Days, Field(description="For how long members were watched, all together.")]
-    group_days: Annotated[Days, Field(description="For how long the group was watched.")]
-    largest_seconds: Annotated[Time | None, Field(description="The largest value, up to the edge of its bucket.")] = (
-        None
-    )
-    median_seconds: Annotated[
-        Time | None, Field(description="Half of the values are longer; newer ones count more.")
-    ] = None
+    name: Annotated[Word, Field(description="Name of the quantity.")]
+    values: Annotated[int, Field(ge=0, le=10**15, description="Number of values.")]
+    member_days: Annotated[Days, Field(description="Days of observation, summed over members.")]
+    group_days: Annotated[Days, Field(description="Days of observation of the group.")]
+    largest_seconds: Annotated[Time | None, Field(description="Largest value, up to the edge of its bucket.")] = None
+    median_seconds: Annotated[Time | None, Field(description="Median. Newer values have more weight.")] = None
     regime_since: Annotated[
         Day | None,
-        Field(description="Since this day values are longer than on all days before, which do not count any more."),
+        Field(description="Day since which values are longer than before. Earlier days are ignored."),
     ] = None
     rate: RateSpec | None = None
     duration: DurationSpec | None = None
@@ -176,32 +170,30 @@ _WATCHED: Final = (
 
 
 class ModelSpec(Model):
-    """What weeks of history say of one group's delays; written by `heartbeat-tuner fit`."""
+    """Model of one group's delays. `heartbeat-tuner fit` writes it."""
 
     model_config = ConfigDict(json_schema_extra=rules(_ORDER, _WATCHED))
 
     group_id: Annotated[
         GroupId,
         Field(
-            description="The consumer group (group.id), whose pods are in the model's namespace.",
+            description="Consumer group (group.id). Its pods are in the model's namespace.",
             json_schema_extra=group_id_rules("delete the model and let the fit write it again"),
         ),
     ]
     cluster: Annotated[
         PerhapsClusterName,
-        Field(description="The Kafka cluster, as the fit was told; where it was not, every cluster."),
+        Field(description="Kafka cluster, from `fit --cluster`. Empty: the model holds for every cluster."),
     ] = ""
-    client: Annotated[Word, Field(description="The client library whose metrics were measured.")]
-    histogram_schema: Annotated[
-        int, Field(ge=1, le=2**31 - 1, description="Version of the histograms' buckets: others are other times.")
-    ]
-    since: Annotated[Day, Field(description="The first day that it rests on (UTC).")]
-    until: Annotated[Day, Field(description="The last one.")]
-    days: Annotated[int, Field(ge=0, le=int(_DAYS), description="How many days of these have data.")]
-    fitted_at: Annotated[Moment, Field(description="When these numbers were fitted first.")]
-    job: Annotated[str, Field(max_length=253, description="Which run fitted them.")]
-    fitted: Annotated[int, Field(ge=0, description="How many quantities have a tail; for people.")]
-    rejected: Annotated[int, Field(ge=0, description="How many have none; for people.")]
+    client: Annotated[Word, Field(description="Client library whose metrics were measured.")]
+    histogram_schema: Annotated[int, Field(ge=1, le=2**31 - 1, description="Version of the histogram buckets.")]
+    since: Annotated[Day, Field(description="First day of the data (UTC).")]
+    until: Annotated[Day, Field(description="Last day of the data (UTC).")]
+    days: Annotated[int, Field(ge=0, le=int(_DAYS), description="Number of days with data.")]
+    fitted_at: Annotated[Moment, Field(description="When these numbers were first fitted.")]
+    job: Annotated[str, Field(max_length=253, description="Run that fitted them.")]
+    fitted: Annotated[int, Field(ge=0, description="Number of quantities with a tail.")]
+    rejected: Annotated[int, Field(ge=0, description="Number of quantities without a tail.")]
     quantities: Annotated[list[QuantitySpec], Field(max_length=16)]
 
     @model_validator(mode="after")
@@ -218,12 +210,12 @@ class ModelSpec(Model):
 
 
 PRINTER_COLUMNS: Final = (
-    ("Group", "string", ".spec.groupId"),
-    ("Client", "string", ".spec.client"),
-    ("Days", "integer", ".spec.days"),
-    ("Until", "string", ".spec.until"),
-    ("Fitted", "integer", ".spec.fitted"),
-    ("Rejected", "integer", ".spec.rejected"),
-    ("Age", "date", ".metadata.creationTimestamp"),
+    PrinterColumn("Group", "string", ".spec.groupId"),
+    PrinterColumn("Client", "string", ".spec.client"),
+    PrinterColumn("Days", "integer", ".spec.days"),
+    PrinterColumn("Until", "string", ".spec.until"),
+    PrinterColumn("Fitted", "integer", ".spec.fitted"),
+    PrinterColumn("Rejected", "integer", ".spec.rejected"),
+    PrinterColumn("Age", "date", ".metadata.creationTimestamp"),
 )
-"""Name, type and JSON path of what `kubectl get` shows."""
+"""What `kubectl get` shows."""

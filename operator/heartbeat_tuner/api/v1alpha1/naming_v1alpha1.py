@@ -57,32 +57,32 @@ _METRIC_NAMES: Final[dict[str, Any]] = {
 MetricNames = create_model(
     "MetricNames",
     __base__=Model,
-    __doc__="Names of metrics, by what they are; for what is not named, the convention's name holds.",
+    __doc__="Names of metrics, by quantity. Others have the name of the convention.",
     **_METRIC_NAMES,
 )
 """One field for each quantity of a consumer."""
 
 
 class LabelNames(Model):
-    """Names of labels, where they are not the usual ones."""
+    """Names of labels, if they differ from the usual ones."""
 
     namespace: Annotated[
         MetricsName | None,
-        Field(description="The label of the pod's namespace; counts where a series has no label `namespace`."),
+        Field(description="Label of the pod's namespace, for series without a label `namespace`."),
     ] = None
-    pod: Annotated[MetricsName | None, Field(description="The label of the pod's name; else `pod`.")] = None
-    group: Annotated[MetricsName | None, Field(description="The label of the consumer group.")] = None
-    client_id: Annotated[MetricsName | None, Field(description="The label of the consumer's client.id.")] = None
+    pod: Annotated[MetricsName | None, Field(description="Label of the pod's name. Default: `pod`.")] = None
+    group: Annotated[MetricsName | None, Field(description="Label of the consumer group.")] = None
+    client_id: Annotated[MetricsName | None, Field(description="Label of the consumer's client.id.")] = None
 
 
 class Metrics(Model):
-    """How the group's metrics are named in Prometheus: names only, never queries."""
+    """Names of the group's metrics in Prometheus. Names only, no queries."""
 
     convention: Annotated[
         str,
         AfterValidator(_known_convention),
         Field(
-            description="The exporter's way to name things; auto: the one that tells most of the group.",
+            description="Naming convention of the exporter. auto: the one with the most metrics of the group.",
             json_schema_extra={"enum": [AUTO, *(convention.name for convention in custom.CONVENTIONS)]},
         ),
     ] = AUTO

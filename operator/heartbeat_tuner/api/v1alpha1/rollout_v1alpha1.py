@@ -105,7 +105,7 @@ def _length(text: str) -> str:
 
 
 class WindowSpec(Model):
-    """A time in which the tuner may begin a rollout."""
+    """A time in which the operator may begin a rollout."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -124,44 +124,44 @@ class WindowSpec(Model):
         AfterValidator(_schedule),
         Field(
             max_length=100,
-            description="When it opens: five fields of cron, as a CronJob has them.",
+            description="Start of the window: five cron fields as in a CronJob, such as 0 2 * * 1-5.",
             json_schema_extra=rules(
                 (f"self.matches(r'{SCHEDULE}')", _NOT_A_SCHEDULE), (f"!self.matches(r'{DISPUTED}')", _IS_DISPUTED)
             ),
         ),
     ]
-    duration: Annotated[Duration, AfterValidator(_length), Field(description="How long it stays open.")]
+    duration: Annotated[Duration, AfterValidator(_length), Field(description="Length of the window, such as 4h.")]
     time_zone: Annotated[
         str,
         AfterValidator(_zone),
         Field(
             max_length=64,
-            description="The zone in which the schedule is meant, by its IANA name.",
+            description="IANA time zone of the schedule, such as Europe/Berlin.",
             json_schema_extra=rules((f"self.matches(r'{ZONE}')", _NOT_A_ZONE)),
         ),
     ] = "UTC"
 
 
 class VerificationSpec(Model):
-    """What follows when a change did harm, or its pods fail."""
+    """Reaction to a change that did harm or whose pods fail."""
 
     revert: Annotated[
         bool,
-        Field(description="Whether the values before it are written again; else the condition Verified says so."),
+        Field(description="Whether to write the earlier values again. If false, the condition Verified reports harm."),
     ] = True
 
 
 class RolloutSpec(Model):
-    """How changes reach the pods."""
+    """When and how changes reach the pods."""
 
-    cooldown: Annotated[Duration, Field(description="The least time between two changes of this group.")] = "24h"
+    cooldown: Annotated[Duration, Field(description="Shortest time between two changes of this group.")] = "24h"
     horizon: Annotated[
         PositiveDuration,
-        Field(description="A change that only saves must earn back its own restarts within this time."),
+        Field(description="A change that only reduces cost must save more than its restarts cost within this time."),
     ] = "336h"
     windows: Annotated[
         Annotated[list[WindowSpec], Field(max_length=MAX_WINDOWS)] | None,
-        Field(description="Times in which a rollout may begin, a cure's too; none: always."),
+        Field(description="Times in which a rollout may begin. Empty: any time."),
     ] = None
     verification: VerificationSpec = VerificationSpec()
     canary: CanarySpec = CanarySpec()

@@ -15,9 +15,9 @@ MAX_GATED: Final = 10
 
 
 class SlotStatus(Model):
-    """One slot of static membership, and who has it."""
+    """One slot of static membership, with its holder."""
 
-    id: Annotated[str, Field(max_length=253, description="The group.instance.id, which is also its Lease's name.")]
+    id: Annotated[str, Field(max_length=253, description="group.instance.id, which is also the name of the Lease.")]
     state: Annotated[
         str,
         Field(
@@ -26,40 +26,38 @@ class SlotStatus(Model):
             "is not written down yet), Resting (until a session is surely over), Free, or Edited (by somebody else).",
         ),
     ]
-    pod: Annotated[str | None, Field(max_length=253, description="Who has it.")] = None
+    pod: Annotated[str | None, Field(max_length=253, description="Pod that holds the slot.")] = None
     since: Annotated[
         str | None,
-        Field(description="When it was given, freed or laid to rest.", json_schema_extra={"format": "date-time"}),
+        Field(description="Time of the last change of state.", json_schema_extra={"format": "date-time"}),
     ] = None
-    waiting: Annotated[
-        str | None, Field(max_length=253, description="The gated pod that gets it when its holder is gone.")
-    ] = None
+    waiting: Annotated[str | None, Field(max_length=253, description="Gated pod that gets the slot next.")] = None
 
 
 class GatedPod(Model):
-    """A pod that is not scheduled before the slot that it was promised is its own."""
+    """Pod that is not scheduled until its slot is free."""
 
     pod: Annotated[str, Field(max_length=253)]
-    id: Annotated[str | None, Field(max_length=253, description="The id that it waits for.")] = None
-    since: Annotated[str, Field(description="When it was created.", json_schema_extra={"format": "date-time"})]
+    id: Annotated[str | None, Field(max_length=253, description="Id that the pod waits for.")] = None
+    since: Annotated[str, Field(description="Creation time of the pod.", json_schema_extra={"format": "date-time"})]
 
 
 class SlotsStatus(Model):
-    """The slots of static membership: all in numbers, the first ones by name."""
+    """Slots of static membership: counts, and the first ones by name."""
 
     size: Annotated[
         int | None,
-        Field(description=f"How many may be given: the workload's replicas and its surge, {MOST_SLOTS} at most."),
+        Field(description=f"Number of slots: replicas plus surge, at most {MOST_SLOTS}."),
     ] = None
-    held: Annotated[int, Field(description="Slots that a pod has, one that ends among them.")]
-    free: Annotated[int, Field(description="Slots that had a holder and may be given at once.")]
-    unsettled: Annotated[int, Field(description="All others: claimed, gone, resting or edited.")]
-    gated: Annotated[int, Field(description="Pods that wait for their slot.")]
+    held: Annotated[int, Field(description="Slots of a pod, including terminating pods.")]
+    free: Annotated[int, Field(description="Slots that can be assigned now.")]
+    unsettled: Annotated[int, Field(description="All other slots: claimed, gone, resting or edited.")]
+    gated: Annotated[int, Field(description="Pods that wait for a slot.")]
     first: Annotated[
         list[SlotStatus],
-        Field(max_length=MAX_SLOTS, description=f"The slots by number, {MAX_SLOTS} at most; the Leases have all."),
+        Field(max_length=MAX_SLOTS, description=f"First slots by number, at most {MAX_SLOTS}. Leases have all."),
     ]
     gated_pods: Annotated[
         list[GatedPod],
-        Field(max_length=MAX_GATED, description=f"Those that have waited longest, {MAX_GATED} at most."),
+        Field(max_length=MAX_GATED, description=f"Pods that have waited longest, at most {MAX_GATED}."),
     ]

@@ -35,7 +35,7 @@ def _known_library(name: str) -> str:
 
 
 class WorkloadRefSpec(Model):
-    """A workload whose pods are members of the group; it lives in the policy's own namespace."""
+    """Workload in the policy's namespace whose pods are members of the group."""
 
     kind: Annotated[
         str,
@@ -43,19 +43,19 @@ class WorkloadRefSpec(Model):
         Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)}),
     ] = DEPLOYMENT
     name: Annotated[ObjectName, Field(description="Name of the workload.")]
-    container: Annotated[LabelName, Field(description="The container that runs the consumer; its env is patched.")]
+    container: Annotated[LabelName, Field(description="Container of the consumer. The operator patches its env.")]
 
 
 class EnvRef(Model):
-    """An environment variable that carries a setting, in whole milliseconds."""
+    """Environment variable of a setting, in whole milliseconds."""
 
-    name: Annotated[EnvName, Field(description="The variable that carries this setting, in whole milliseconds.")]
+    name: Annotated[EnvName, Field(description="Name of the variable, such as KAFKA_SESSION_TIMEOUT_MS.")]
 
 
 class InstanceIdRef(Model):
-    """An environment variable that carries a member's static id."""
+    """Environment variable of a member's static id."""
 
-    name: Annotated[EnvName, Field(description="The variable that carries group.instance.id.")]
+    name: Annotated[EnvName, Field(description="Name of the variable for group.instance.id.")]
 
 
 class EnvNames(Model):
@@ -78,42 +78,39 @@ class DeclaredSettings(Model):
 
 
 class ClientSpec(Model):
-    """How the application consumes."""
+    """Kafka client of the application."""
 
     library: Annotated[
         str,
         AfterValidator(_known_library),
         Field(
-            description="The Kafka client library of the application.",
+            description="Kafka client library of the application.",
             json_schema_extra={"enum": list(measured.LIBRARIES)},
         ),
     ]
-    env: Annotated[EnvNames | None, Field(description="Overrides of the library's preset environment names.")] = None
+    env: Annotated[EnvNames | None, Field(description="Variables of the settings. Default: the library's preset.")] = (
+        None
+    )
     current: Annotated[
         DeclaredSettings | None,
-        Field(description="Values that neither the pods' env nor its ConfigMaps show. Never refused."),
+        Field(description="Current values that env and ConfigMaps do not show, such as values in code."),
     ] = None
 
 
 class ObjectiveSpec(Model):
-    """What the group must hold."""
+    """Targets for the group."""
 
     max_detection_time: Annotated[
         Duration | None,
-        Field(
-            description=(
-                "From a member's death to reassignment; no session timeout exceeds it. Without it 60s, and 5m for "
-                "kafkajs, whose heartbeat waits for handlers."
-            )
-        ),
+        Field(description="Longest time from a crash to reassignment; limits the session. Default: 60s; kafkajs: 5m."),
     ] = None
     max_false_evictions_per_month: Annotated[
-        float, Field(ge=0, le=100_000, description="Live members removed, for the whole group, in 30 days.")
+        float, Field(ge=0, le=100_000, description="Limit for evictions of live members in the group in 30 days.")
     ] = 1.0
 
 
 class DurationRange(Model):
-    """Bounds of one setting; a side that is left out is open."""
+    """Limits for one setting. A side without a value has no limit."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -124,12 +121,12 @@ class DurationRange(Model):
         )
     )
 
-    min: Annotated[Duration | None, Field(description="No recommendation is below this.")] = None
-    max: Annotated[PositiveDuration | None, Field(description="No recommendation is above this.")] = None
+    min: Annotated[Duration | None, Field(description="Lowest recommended value, such as 10s.")] = None
+    max: Annotated[PositiveDuration | None, Field(description="Highest recommended value, such as 60s.")] = None
 
 
 class Bounds(Model):
-    """Bounds that no recommendation leaves."""
+    """Limits for recommended values."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -222,7 +219,7 @@ _SEVERAL: Final = (
 
 
 class Spec(Model):
-    """What the user asks for."""
+    """Desired tuning of the group."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
@@ -256,24 +253,24 @@ class Spec(Model):
     group_id: Annotated[
         GroupId,
         Field(
-            description="The consumer group (group.id).",
+            description="Consumer group (group.id). Immutable.",
             json_schema_extra=group_id_rules("delete the policy and create another"),
         ),
     ]
     cluster_ref: Annotated[
         ClusterName,
-        Field(description="Name of a Kafka cluster in the operator's own configuration; never an address."),
+        Field(description="Name of a Kafka cluster in the operator's configuration, such as main. Not an address."),
     ]
     workload_ref: Annotated[
-        WorkloadRefSpec | None, Field(description="The workload whose pods are the group's members.")
+        WorkloadRefSpec | None, Field(description="Workload whose pods are the members of the group.")
     ] = None
     workload_refs: Annotated[
         list[WorkloadRefSpec] | None,
         Field(
             min_length=1,
             max_length=MOST_WORKLOADS,
-            description="In the place of workloadRef: several workloads whose pods are the group's members. All get "
-            "the same values, one after another.",
+            description="Several workloads whose pods are the members of the group, instead of workloadRef. All "
+            "get the same values, one after another.",
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["kind", "name"]},
         ),
     ] = None
@@ -281,8 +278,8 @@ class Spec(Model):
     mode: Annotated[
         Mode,
         Field(
-            description="Recommend: status only. Initial: the webhook sets the values in each pod that is created, the "
-            "workload stays as it is. Apply: patch the workload's env when the gates allow it."
+            description="Recommend: write the status only. Initial: the webhook sets the values in new pods, and the "
+            "workload is not changed. Apply: patch the workload's env when all gates allow it."
         ),
     ] = Mode.RECOMMEND
     objective: ObjectiveSpec = ObjectiveSpec()
@@ -292,9 +289,8 @@ class Spec(Model):
     static_membership: Annotated[
         StaticMembership,
         Field(
-            description="Enabled: the webhook gives each new pod of the workload a static id of its own "
-            "(group.instance.id). Auto: it does where that costs the group less, as status.staticIds says. Disabled: "
-            "it leaves them alone."
+            description="Enabled: the webhook sets a unique static id (group.instance.id) in each new pod. Auto: it "
+            "does so if that reduces the cost, as in status.staticIds. Disabled: no ids."
         ),
     ] = StaticMembership.DISABLED
-    suspend: Annotated[bool, Field(description="Watch and report, but write nothing to the workload.")] = False
+    suspend: Annotated[bool, Field(description="Pause: observe and report, and write nothing to the workload.")] = False

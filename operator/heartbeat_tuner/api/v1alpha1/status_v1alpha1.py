@@ -20,7 +20,15 @@ from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     WorkloadStatus,
     Writing,
 )
-from heartbeat_tuner.api.v1alpha1.fields import MAX_MESSAGE, Model, PositiveDuration, moment, open_word
+from heartbeat_tuner.api.v1alpha1.fields import (
+    MAX_MESSAGE,
+    Model,
+    PositiveDuration,
+    PrinterColumn,
+    moment,
+    open_word,
+)
+from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import SlotsStatus
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
@@ -31,12 +39,12 @@ MAX_CONDITIONS: Final = 10
 CONSUMER: Final = "Consumer"
 """The protocol of a KIP-848 group, as `groupProtocol` names it."""
 
-OpenReason = Annotated[Reason, open_word("Why it is so; the reference of reasons explains each.")]
-OpenVerdict = Annotated[Verdict, open_word("The answer at a glance: Healthy, Change, Infeasible or Unknown.")]
+OpenReason = Annotated[Reason, open_word("Reason for the result. docs/reference/reasons.md explains each.")]
+OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Change, Infeasible or Unknown.")]
 
 
 class ConditionStatus(enum.StrEnum):
-    """Kubernetes' three truth values."""
+    """Status of a condition."""
 
     TRUE = "True"
     FALSE = "False"
@@ -44,7 +52,7 @@ class ConditionStatus(enum.StrEnum):
 
 
 class ConditionType(enum.StrEnum):
-    """What is said about a policy, in the order in which it becomes true."""
+    """Types of conditions, in the order in which they become true."""
 
     READY = "Ready"
     METRICS_AVAILABLE = "MetricsAvailable"
@@ -56,7 +64,7 @@ class ConditionType(enum.StrEnum):
 
 
 class Condition(Model):
-    """One statement about the policy, as `metav1.Condition`."""
+    """Condition of the policy, as `metav1.Condition`."""
 
     type: ConditionType
     status: ConditionStatus
@@ -67,23 +75,23 @@ class Condition(Model):
 
 
 class Recommendation(Model):
-    """The values that should be set, and why."""
+    """Recommended values, and the reasons."""
 
     target: SettingValues
     lower: Annotated[
-        PositiveDuration | None, Field(description="The shortest session that costs about as little as the best.")
+        PositiveDuration | None, Field(description="Shortest session timeout within 5 % of the lowest cost.")
     ] = None
     upper: Annotated[
-        PositiveDuration | None, Field(description="The longest session that costs about as little as the best.")
+        PositiveDuration | None, Field(description="Longest session timeout within 5 % of the lowest cost.")
     ] = None
     uncapped: Annotated[
-        SettingValues | None, Field(description="The best values without the policy's bounds, where these change them.")
+        SettingValues | None, Field(description="Best values without the policy's bounds, if the bounds change them.")
     ] = None
     reasons: Annotated[list[Annotated[str, Field(max_length=MAX_MESSAGE)]], Field(max_length=8)]
 
 
 class Summary(Model):
-    """Now and recommended on one line each, for `kubectl get`."""
+    """Current and recommended values on one line each, for `kubectl get`."""
 
     session_timeout: Annotated[str, Field(max_length=64)]
     heartbeat_interval: Annotated[str, Field(max_length=64)]
@@ -93,40 +101,44 @@ class Summary(Model):
 
 
 class PredictedFigures(Model):
-    """What some values are expected to bring, to two significant digits."""
+    """Forecast for some values, to two significant digits."""
 
-    evictions_per_month: Annotated[float, Field(description="Live members removed, of the whole group in 30 days.")]
-    evictions_per_month_upper: Annotated[float, Field(description="The same at most, at 95 %.")]
+    evictions_per_month: Annotated[float, Field(description="Removals of live members, in the whole group in 30 days.")]
+    evictions_per_month_upper: Annotated[float, Field(description="Upper bound of the same, at 95 %.")]
     stalled_partition_seconds_per_day: Annotated[
         float,
         Field(
             description="Partitions times seconds in which nobody may consume them; what no setting changes left out."
         ),
     ]
-    detection_seconds: Annotated[float, Field(description="From a crash to the removal, on average.")]
+    detection_seconds: Annotated[float, Field(description="Seconds from a crash to the removal, on average.")]
 
 
 class Predicted(Model):
-    """What the fitted model expects of the values set, and of those recommended."""
+    """Forecast of the fitted model for the current and the recommended values."""
 
     current: PredictedFigures
     recommended: PredictedFigures | None = None
     confidence: Annotated[
         Confidence,
         WithJsonSchema(
-            {"type": "string", "maxLength": 64, "description": "On how much data it rests: Low, Medium or High."}
+            {
+                "type": "string",
+                "maxLength": 64,
+                "description": "Amount of data behind the forecast: Low, Medium or High.",
+            }
         ),
     ]
 
 
 class ContradictedStatus(Model):
-    """That the members do not use the values that are set; nothing is written while this stands."""
+    """Evidence that the members do not use the current values. Nothing is written while this is present."""
 
     reason: OpenReason
-    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="What shows it.")]
-    generation: Annotated[int, Field(description="Of the policy; an edit ends this.")]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="The evidence.")]
+    generation: Annotated[int, Field(description="Generation of the policy. An edit ends this.")]
     template: Annotated[
-        str, Field(max_length=64, description="A fingerprint of the pods' template; a change of it ends this.")
+        str, Field(max_length=64, description="Fingerprint of the pod template. A change of it ends this.")
     ]
 
 
@@ -156,23 +168,28 @@ class ModelUsed(Model):
     days: Annotated[int | None, Field(description="How many days with data it rests on.")] = None
     until: Annotated[str | None, Field(max_length=10, description="The last of these days (UTC).")] = None
     message: Annotated[
-        str, Field(max_length=MAX_MESSAGE, description="What it expects of the values set, or why there is none.")
+        str,
+        Field(
+            max_length=MAX_MESSAGE, description="What the model expects of the current values, or why no model is used."
+        ),
     ]
 
 
 class OwnershipStatus(Model):
-    """That a member of the group was seen in the workload's pods: a workload without pods keeps its group by it."""
+    """Proof that a member of the group ran in the workload's pods. It stays valid while the workload has no pods."""
 
     cluster_ref: Annotated[str, Field(max_length=63)]
     group_id: Annotated[str, Field(max_length=255)]
     workload_uid: Annotated[str, Field(max_length=64)]
     since: Annotated[
-        str, AfterValidator(moment), Field(description="When first.", json_schema_extra={"format": "date-time"})
+        str,
+        AfterValidator(moment),
+        Field(description="Time of the first proof.", json_schema_extra={"format": "date-time"}),
     ]
 
 
 class SomeValues(Model):
-    """Values of some settings, as durations."""
+    """Values of settings, as durations."""
 
     session_timeout: PositiveDuration | None = None
     heartbeat_interval: PositiveDuration | None = None
@@ -181,45 +198,45 @@ class SomeValues(Model):
 
 
 class Initial(Model):
-    """What the webhook sets in each pod that is created, in mode Initial."""
+    """Values that the webhook sets in new pods, in mode Initial."""
 
     values: SomeValues
     valid_until: Annotated[
         str,
         AfterValidator(moment),
         Field(
-            description="Set no longer than this: the operator moves it while it knows the group.",
+            description="Expiry of the values. The operator extends it while it observes the group.",
             json_schema_extra={"format": "date-time"},
         ),
     ]
 
 
 class StaticIds(Model):
-    """Whether new pods get static ids, and whether that pays."""
+    """Whether new pods get static ids, and whether that reduces the cost."""
 
     given: Annotated[
         bool,
-        Field(description="Whether the webhook gives them: in Auto, since the advice was Pays and until it is Costs."),
+        Field(description="Whether the webhook sets ids. In Auto: from Pays until Costs."),
     ]
     worth: Annotated[
         Worth,
         open_word(
-            "What the cost says: Pays, Close (not by enough to begin with them, nor to give them up), Costs, Refused "
-            "(by the client library) or Unknown."
+            "Result of the cost model: Pays, Close (too small a difference to start or to stop), Costs, Refused (by "
+            "the client library) or Unknown."
         ),
     ]
-    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="The same with its numbers.")]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="The result with its numbers.")]
 
 
 class Status(Model):
-    """What the tuner found and did."""
+    """Observed state, and what the operator did."""
 
     observed_generation: int | None = None
     verdict: OpenVerdict | None = None
     reason: OpenReason | None = None
     group_protocol: Annotated[
         str | None,
-        Field(max_length=64, description="Classic, or Consumer for a KIP-848 group, as the broker says."),
+        Field(max_length=64, description="Classic, or Consumer for a KIP-848 group, from the broker."),
     ] = None
     group_ownership: OwnershipStatus | None = None
     current: SettingValues | None = None
@@ -230,16 +247,20 @@ class Status(Model):
     applied: Applied | None = None
     workloads: Annotated[
         list[WorkloadStatus] | None,
-        Field(max_length=MOST_WORKLOADS, description="Each workload of a policy that names several."),
+        Field(max_length=MOST_WORKLOADS, description="State of each workload, if the policy has workloadRefs."),
     ] = None
     taken_back: TakenBackStatus | None = None
     contradicted: ContradictedStatus | None = None
     writing: Writing | None = None
+    group_config: GroupConfigStatus | None = None
     verification: VerificationStatus | None = None
     canary: CanaryStatus | None = None
     reverted: Annotated[
         list[FailedStatus] | None,
-        Field(max_length=MOST_FAILED, description="Values that the tuner took back; not proposed again to this spec."),
+        Field(
+            max_length=MOST_FAILED,
+            description="Values that the operator reverted. It does not propose them again for this spec.",
+        ),
     ] = None
     history: HistoryStatus | None = None
     initial: Initial | None = None
@@ -255,17 +276,18 @@ class Status(Model):
 
 
 PRINTER_COLUMNS: Final = (
-    ("Mode", "string", ".spec.mode"),
-    ("Suspended", "boolean", ".spec.suspend"),
-    ("Verdict", "string", ".status.verdict"),
-    ("Session", "string", ".status.summary.sessionTimeout"),
-    ("Heartbeat", "string", ".status.summary.heartbeatInterval"),
-    ("FetchWait", "string", ".status.summary.fetchWait"),
-    ("MaxPoll", "string", ".status.summary.maxPollInterval"),
-    ("Evictions", "string", ".status.summary.evictionsPerMonth"),
-    ("Reason", "string", ".status.reason"),
-    ("Applied", "string", '.status.conditions[?(@.type=="Applied")].reason'),
-    ("Verified", "string", '.status.conditions[?(@.type=="Verified")].reason'),
-    ("Age", "date", ".metadata.creationTimestamp"),
+    PrinterColumn("Group", "string", ".spec.groupId"),
+    PrinterColumn("Mode", "string", ".spec.mode"),
+    PrinterColumn("Verdict", "string", ".status.verdict"),
+    PrinterColumn("Applied", "string", '.status.conditions[?(@.type=="Applied")].reason'),
+    PrinterColumn("Verified", "string", '.status.conditions[?(@.type=="Verified")].reason'),
+    PrinterColumn("Age", "date", ".metadata.creationTimestamp"),
+    PrinterColumn("Suspended", "boolean", ".spec.suspend", is_wide=True),
+    PrinterColumn("Reason", "string", ".status.reason", is_wide=True),
+    PrinterColumn("Session", "string", ".status.summary.sessionTimeout", is_wide=True),
+    PrinterColumn("Heartbeat", "string", ".status.summary.heartbeatInterval", is_wide=True),
+    PrinterColumn("FetchWait", "string", ".status.summary.fetchWait", is_wide=True),
+    PrinterColumn("MaxPoll", "string", ".status.summary.maxPollInterval", is_wide=True),
+    PrinterColumn("Evictions", "string", ".status.summary.evictionsPerMonth", is_wide=True),
 )
-"""Name, type and JSON path of what `kubectl get` shows."""
+"""What `kubectl get` shows: the first six fit into 100 characters, and `--output wide` adds reason and values."""

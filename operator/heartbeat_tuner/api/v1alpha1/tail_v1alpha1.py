@@ -54,7 +54,7 @@ _POSITIVE_DEFINITE: Final = (
 
 
 class Covariance(Model):
-    """How sure shape and logarithm of the scale are."""
+    """Covariance of shape and logarithm of the scale."""
 
     model_config = ConfigDict(json_schema_extra=rules(_POSITIVE_DEFINITE))
 
@@ -75,12 +75,12 @@ _POSITIVE: Final = ("self.thresholdSeconds > 0.0 && self.share > 0.0", "threshol
 
 
 class Tail(Model):
-    """The law of the rare values: how often a time beyond the threshold is exceeded (generalised Pareto)."""
+    """Tail of the rare values above the threshold (generalised Pareto)."""
 
     model_config = ConfigDict(json_schema_extra=rules(_POSITIVE, _HAS_A_MEAN))
 
-    threshold_seconds: Annotated[Time, Field(description="From here on the law holds.")]
-    share: Annotated[Share, Field(description="Part of the values that exceed the threshold.")]
+    threshold_seconds: Annotated[Time, Field(description="Threshold of the tail.")]
+    share: Annotated[Share, Field(description="Share of the values above the threshold.")]
     share_log_sd: Annotated[
         float,
         Field(allow_inf_nan=False, ge=0, le=_SURE, description="Standard deviation of the share's logarithm."),
@@ -91,26 +91,24 @@ class Tail(Model):
             allow_inf_nan=False,
             ge=_SHAPES[0],
             le=_SHAPES[1],
-            description="Of the law: above 0 it has no end, below 1 a mean.",
+            description="Shape of the tail. Above 0 it is unbounded; below 1 it has a mean.",
         ),
     ]
     log_scale: Annotated[
         float,
-        Field(
-            allow_inf_nan=False, ge=_SCALES[0], le=_SCALES[1], description="Logarithm of the law's scale in seconds."
-        ),
+        Field(allow_inf_nan=False, ge=_SCALES[0], le=_SCALES[1], description="Logarithm of the scale in seconds."),
     ]
     covariance: Covariance
-    fraction: Annotated[Share, Field(description="The share of values that the fleet's thresholds aimed at.")]
+    fraction: Annotated[Share, Field(description="Target share of values above the threshold in the fleet.")]
     source: Annotated[
         Literal["Own", "Fleet"],
-        Field(description="Whose values the threshold came from: the group's own, or the fleet's."),
+        Field(description="Source of the threshold: the group or the fleet."),
     ]
-    samples: Annotated[Count, Field(description="Values that it rests on; older ones count as part of one.")]
-    exceedances: Annotated[Count, Field(description="Those over the threshold.")]
-    largest_seconds: Annotated[Time, Field(description="The largest value, up to the edge of its bucket.")]
-    anderson_darling: Annotated[Distance, Field(description="How well the law fits; small is good.")]
-    distance: Annotated[Share, Field(description="Largest difference between seen and fitted share.")]
+    samples: Annotated[Count, Field(description="Weighted number of values; older ones have less weight.")]
+    exceedances: Annotated[Count, Field(description="Number of values above the threshold.")]
+    largest_seconds: Annotated[Time, Field(description="Largest value, up to the edge of its bucket.")]
+    anderson_darling: Annotated[Distance, Field(description="Anderson-Darling statistic of the fit; small is good.")]
+    distance: Annotated[Share, Field(description="Largest difference between observed and fitted share.")]
 
     @model_validator(mode="after")
     def _is_a_law(self) -> Self:
@@ -122,19 +120,19 @@ class Tail(Model):
 
 
 class RejectedSpec(Model):
-    """Why there is no law: no number comes from a bad fit."""
+    """Why there is no tail."""
 
     reason: Annotated[
         str, Field(max_length=64, description="NoValues, TooFewValues, NoTail, CutBelowThreshold, NotConverged, …")
     ]
-    detail: Annotated[str, Field(max_length=1024, description="The figures that decided.")]
+    detail: Annotated[str, Field(max_length=1024, description="Figures behind the reason.")]
 
 
 class EarlierTailSpec(Model):
-    """The tail of an earlier fit, while the newest one is rejected; for at most 28 days."""
+    """Tail of an earlier fit, used for at most 28 days while the newest is rejected."""
 
     since: Day
     until: Day
     fitted_at: Moment
-    values_per_day: Annotated[Count, Field(description="How many values the group had a day then.")]
+    values_per_day: Annotated[Count, Field(description="Values a day at that time.")]
     tail: Tail

@@ -42,60 +42,56 @@ _BROKERS: Final = (Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL)
 
 _OPTIONS: Final = (
     click.option(
-        "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+        "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, from 1m to 24h."
     ),
+    click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote."),
+    click.option("--cluster", metavar="NAME", help="Kafka cluster, if the folder has models of several."),
+    click.option("--group", required=True, help="Consumer group."),
+    click.option("--client", "name", required=True, help=f"Client library: {', '.join(known_conventions.LIBRARIES)}."),
+    click.option("--session-timeout", type=duration, help="Current session timeout. Default: the library's."),
+    click.option("--heartbeat-interval", type=duration, help="Current heartbeat interval. Default: the library's."),
+    click.option("--fetch-wait", type=duration, help="Current fetch wait (maxWaitTimeInMs, fetch.max.wait.ms)."),
+    click.option("--max-poll-interval", type=duration, help="Current max poll interval, if the client has one."),
+    click.option("--members", type=click.IntRange(1, MOST_MEMBERS), help="Number of members. Default: as measured."),
     click.option(
-        "--models", type=_FOLDER, metavar="FOLDER", help="Models of the groups, as `heartbeat-tuner fit` writes them."
-    ),
-    click.option("--cluster", metavar="NAME", help="The Kafka cluster, where models of several are in the folder."),
-    click.option("--group", required=True, help="The consumer group."),
-    click.option("--client", "name", required=True, help="Its library; `heartbeat-tuner clients` lists them."),
-    click.option("--session-timeout", type=duration, help="What is set now; else the default is assumed."),
-    click.option("--heartbeat-interval", type=duration, help="Likewise."),
-    click.option("--fetch-wait", type=duration, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms."),
-    click.option("--max-poll-interval", type=duration, help="Likewise, of clients that have one."),
-    click.option("--members", type=click.IntRange(1, MOST_MEMBERS), help="How many there are; else metrics tell."),
-    click.option(
-        "--partitions", type=click.IntRange(1, MOST_PARTITIONS), help="How many they share; else metrics tell."
+        "--partitions", type=click.IntRange(1, MOST_PARTITIONS), help="Number of partitions. Default: as measured."
     ),
     click.option(
         "--protocol",
         type=click.Choice([rebalancing.value for rebalancing in Rebalancing]),
-        help="How partitions are moved.  [default: eager, which costs most]",
+        help="Rebalance protocol.  [default: eager, which costs most]",
     ),
     click.option(
         "--membership",
         type=click.Choice(("dynamic", "static")),
         help="Whether members have a group.instance.id.  [default: dynamic]",
     ),
-    click.option(
-        "--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Of the Kafka cluster."
-    ),
+    click.option("--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Number of brokers."),
     click.option(
         "--max-detection-time",
         type=duration,
-        help="How late a crash may be noticed.  [default: 60s; KafkaJS: 5m]",
+        help="Longest time to notice a crashed member.  [default: 60s; KafkaJS: 5m]",
     ),
     click.option(
         "--max-false-evictions-per-month",
         type=FiniteNumber(0, 1e6, min_open=True),
         default=1.0,
         show_default=True,
-        help="How many live members may be removed, in the whole group.",
+        help="Limit for removals of live members, in the whole group.",
     ),
     click.option(
         "--bound",
         "bounds",
         multiple=True,
         metavar="SETTING=MIN..MAX",
-        help="Between what a value must lie, like session-timeout=10s..30s; may be repeated.",
+        help="Bounds for a value, like session-timeout=10s..30s. Repeatable.",
     ),
     click.option(
         "--horizon",
         type=duration,
         default="336h",
         show_default=True,
-        help="Within which a change must have paid for its restarts.",
+        help="Time in which a change must pay for its restarts.",
     ),
     click.option("--output", "-o", type=click.Choice(FORMATS), default="text", show_default=True),
 )

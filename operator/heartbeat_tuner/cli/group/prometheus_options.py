@@ -42,7 +42,7 @@ SHOWN_QUERY: Final = 120
 _FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _HEADER: Final = re.compile(r"(?P<name>[^:\s]+):\s*(?P<value>.*)", re.DOTALL)
 
-_ADDRESS_HELP: Final = "To which /api/v1/query is appended."
+_ADDRESS_HELP: Final = "Base URL of Prometheus, like http://prometheus:9090."
 
 
 def _as_text(text: str) -> str:
@@ -52,33 +52,37 @@ def _as_text(text: str) -> str:
 
 
 _ACCESS: Final = (
-    click.option("--bearer-token-file", type=_FILE, help="What to send as a bearer token."),
-    click.option("--username", help="Of basic authentication; with --password-file."),
-    click.option("--password-file", type=_FILE, help="Likewise."),
+    click.option("--bearer-token-file", type=_FILE, help="File with the bearer token to send."),
+    click.option("--username", help="User name for basic authentication, with --password-file."),
+    click.option(
+        "--password-file", type=_FILE, help="File with the password for basic authentication, with --username."
+    ),
     click.option(
         "--allow-credentials-over-http",
         is_flag=True,
-        help="Send them though the address is not https, and everybody on the way can read them.",
+        help="Send credentials unencrypted. Anybody on the network path can read them.",
     ),
-    click.option("--ca-file", type=_FILE, help="The authority to trust, in PEM."),
-    click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="To send, too; may be repeated."),
-    click.option("--tenant", help=f"Of Mimir and its like: what to send as {TENANT_HEADER}."),
+    click.option("--ca-file", type=_FILE, help="CA certificate to trust, in PEM."),
+    click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="HTTP header to send. Repeatable."),
+    click.option("--tenant", help=f"Tenant, sent as {TENANT_HEADER} (Mimir)."),
     click.option(
         "--timeout",
         type=_as_text,
         metavar="DURATION",
         default="10s",
         show_default=True,
-        help="For each wait for an answer.",
+        help="Timeout for each query.",
     ),
-    click.option("--namespace", "namespaces", multiple=True, help="Where to look; may be repeated. Else everywhere."),
+    click.option(
+        "--namespace", "namespaces", multiple=True, help="Kubernetes namespace to look in. Repeatable. Default: all."
+    ),
 )
 
 _OPTIONS: Final = (
     click.option("--prometheus", "url", required=True, metavar="URL", help=_ADDRESS_HELP),
     *_ACCESS,
     click.option(
-        "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+        "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, from 1m to 24h."
     ),
 )
 

@@ -5,16 +5,17 @@ nobody says is assumed, and listed as such.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
-from heartbeat_tuner.api import applied, parsing
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Status
+from heartbeat_tuner.api import applied
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER
 from heartbeat_tuner.cli.group import group_case, group_options, prometheus_options
 from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
+from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import from_metrics
@@ -22,8 +23,7 @@ from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
 from heartbeat_tuner.decision.profile import usable_model
 from heartbeat_tuner.doctor import diagnosis
 from heartbeat_tuner.doctor.inventory import FoundGroup
-from heartbeat_tuner.domain.errors import InvalidPolicyError
-from heartbeat_tuner.domain.policies import Objective, Policy
+from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.measured import ABSENCE
 from heartbeat_tuner.metrics.raw.resolver import Observed
@@ -38,14 +38,6 @@ _Place: TypeAlias = tuple[str, str]
 
 _EAGER: Final = "that it rebalances eagerly, which costs most"
 _DYNAMIC: Final = "that its members have no group.instance.id"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReportedPolicy:
-    """A policy, and what the operator says of it."""
-
-    policy: Policy
-    status: Status
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,24 +97,6 @@ class WantedGroup:
     place: _Place
     cluster: str
     view: ReportedPolicy | None
-
-
-def reported_policies(documents: Sequence[Mapping[str, Any]], now: datetime) -> tuple[list[ReportedPolicy], list[str]]:
-    """Return policies as they were read, and why others cannot be, as sentences.
-
-    Args:
-        documents: objects, of the API server or written by hand.
-        now: stands for what an object that was never stored does not have.
-    """
-    views, problems = [], []
-    for document in documents:
-        metadata = {"uid": "", "generation": 0, "namespace": "", "creationTimestamp": now.isoformat()}
-        body = {**document, "metadata": {**metadata, **document["metadata"]}}
-        try:
-            views.append(ReportedPolicy(parsing.policy_of(body), parsing.status_of(body)))
-        except InvalidPolicyError as error:
-            problems.append(f"policy {parsing.key_of(body)} cannot be used: {error}")
-    return views, problems
 
 
 async def watch(

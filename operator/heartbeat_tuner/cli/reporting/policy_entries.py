@@ -1,12 +1,12 @@
 """What a policy's status says: the operator's changes, what became of each, and when members were evicted."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.cli.reporting.fleet_members import ReportedPolicy
+from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.verifications import EpisodeRate, FollowedChange
+from heartbeat_tuner.domain.verifications import CanaryPhase, EpisodeRate, FollowedChange
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.report.plotted_data import ChangeEntry, MarkEntry, MovedEntry, RateEntry, TimelineEntry
 from heartbeat_tuner.report.report_data import ExpectedEntry, ForecastEntry
@@ -15,7 +15,7 @@ _LARGEST: Final = 1e300
 
 
 def changes(view: ReportedPolicy) -> tuple[ChangeEntry, ...]:
-    """Return the changes that a status remembers, the newest first."""
+    """Return the changes that a status remembers, a canary among them, the newest first."""
     policy = view.policy
     entries = [
         ChangeEntry(
@@ -46,7 +46,30 @@ def changes(view: ReportedPolicy) -> tuple[ChangeEntry, ...]:
         by = f" by {taken.by}" if taken.by else ""
         moved = _moved(taken.application.values, taken.application.previous)
         entries.append(ChangeEntry(at_s=taken.seen.timestamp(), kind=f"taken out{by}", moved=moved))
+    tried = canary_change(view)
+    if tried is not None:
+        entries.append(tried)
     return tuple(sorted(entries, key=lambda entry: -entry.at_s))
+
+
+def canary_change(view: ReportedPolicy) -> ChangeEntry | None:
+    """Return the canary that has pods now; None where there is none. What failed in one is a change taken back."""
+    canary = view.policy.canary
+    if canary is None or canary.phase is CanaryPhase.OVER:
+        return None
+    if canary.landed is None:
+        seen = "its pods are not all ready yet"
+    else:
+        watched = durations.show(timedelta(seconds=round(canary.exposed.total_seconds())))
+        hits, others = len(canary.hits_s), len(canary.others_s)
+        seen = f"its pods were watched for {watched}; episodes of evictions: {hits} at them, {others} at the others"
+    return ChangeEntry(
+        at_s=canary.since.timestamp(),
+        kind=f"canary in {canary.pods} pod{'' if canary.pods == 1 else 's'}",
+        moved=_moved(canary.previous, canary.values),
+        outcome=canary.phase.value,
+        message=canary.message or seen,
+    )
 
 
 def marks(view: ReportedPolicy) -> tuple[MarkEntry, ...]:
@@ -114,7 +137,13 @@ def _rate(rate: EpisodeRate | None) -> RateEntry | None:
     if rate is None:
         return None
     upper = rate.upper if rate.upper < _LARGEST else None
-    return RateEntry(episodes=rate.episodes, days=rate.days, per_day_lower=rate.lower, per_day_upper=upper)
+    return RateEntry(
+        episodes=rate.episodes,
+        days=rate.days,
+        per_day_lower=rate.lower,
+        per_day_upper=upper,
+        stalled_each=rate.stalled_each,
+    )
 
 
 def _label(change: ChangeEntry) -> str:

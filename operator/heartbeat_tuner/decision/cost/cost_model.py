@@ -48,6 +48,7 @@ class Costs:
         rebalancing_share: of the day, during which a rebalance is under way.
         detection_s: from a crash to the removal of the member, on average.
         period_s: P.
+        stalled_per_eviction: partition-seconds, of one live member that is removed, beyond its absence.
     """
 
     sessions_s: Array
@@ -61,6 +62,7 @@ class Costs:
     rebalancing_share: Array
     detection_s: Array
     period_s: float
+    stalled_per_eviction: Array
 
     @property
     def gross_per_day(self) -> Array:
@@ -152,6 +154,7 @@ class CostModel:
             rebalancing_share=rebalances * (ways.barrier.mean_s + self._group.settle_s) / DAY_S,
             detection_s=at.sessions_s - cadence.mean_age_s,
             period_s=cadence.period_s,
+            stalled_per_eviction=cost_terms.stalled_per_eviction(self._group, at, ways, self._pauses[0]),
         )
 
     def _terms(

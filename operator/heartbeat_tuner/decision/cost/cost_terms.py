@@ -122,6 +122,25 @@ def absences(group: GroupShape, at: Sessions, rebalance_cost: RebalanceCost, row
     return Term(group.members * cost, out + group.members * rebalance_cost.rounds * late, out, false, upper)
 
 
+def stalled_per_eviction(group: GroupShape, at: Sessions, rebalance_cost: RebalanceCost, row: int) -> Array:
+    """Return the partition-seconds that one eviction of a live member stalls beyond its absence: out, and in again.
+
+    A member that polls before the others have gone on takes part in the rebalance that its eviction began. Where no
+    absence is known, it is taken to come later.
+
+    Args:
+        group: who stands still.
+        at: the sessions.
+        rebalance_cost: out and back.
+        row: of the table; each member's rates of absences.
+    """
+    if group.alone:
+        return np.full(at.sessions_s.size, group.partitions * (group.anew_s + float(mean(at.polls_s))))
+    evicted = at.evicted(row)
+    late = np.divide(at.late_to_poll(row), evicted, out=np.ones_like(evicted), where=evicted > _TINY)
+    return rebalance_cost.out + np.minimum(late, 1.0) * rebalance_cost.back
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """Members of a group that stop together.

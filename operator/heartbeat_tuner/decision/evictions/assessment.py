@@ -64,7 +64,7 @@ def _cadence_exceeds_session(inputs: DecisionInput, record: Record, current: Liv
     return Finding(
         Reason.CADENCE_EXCEEDS_SESSION,
         say(
-            "{beat}, but the session ends after {session}, so {who} and the group rebalances for ever: "
+            "{beat}, but the session ends after {session}, so {who} and the group rebalances endlessly: "
             "{evictions}{never}",
             beat=inputs.client.explain_period(current, Circumstances(inputs.cluster.brokers)),
             session=current.session_timeout,
@@ -226,7 +226,7 @@ def _healthy(record: Record) -> Finding:
     return Finding(
         Reason.HEALTHY,
         say(
-            "nothing in the record asks for a change: {evictions}{left}{beat}",
+            "no change is needed: {evictions}{left}{beat}",
             evictions="no eviction" if record.evictions == 0 else _evictions(record),
             left=say(", {left} left for not polling", left=Reading(left)) if left else "",
             beat="" if beat is None else say(", a heartbeat every {beatPeriod:about}", beatPeriod=Reading(beat)),

@@ -13,6 +13,7 @@ from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.at_broker import write_holds
 from heartbeat_tuner.decision.gates import (
     canary_words,
     failed_values,
@@ -175,18 +176,24 @@ def _held_by_session(client: Client, now: LivenessSettings, target: LivenessSett
     return (Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT) if waits else (Setting.HEARTBEAT_INTERVAL,)
 
 
+def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold what is set at the broker unless all of the group is the policy's, and the operator may write it."""
+    policy, others = inputs.policy, (inputs.peers, inputs.strangers)
+    return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.now)
+
+
 def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold until the cooldown after the last change is over."""
-    application = inputs.policy.application
-    if application is None or inputs.now - application.at >= inputs.policy.cooldown:
+    last = inputs.policy.changed_at
+    if last is None or inputs.now - last >= inputs.policy.cooldown:
         return None
-    until = application.at + inputs.policy.cooldown
+    until = last + inputs.policy.cooldown
     return Finding(
         Reason.COOLDOWN,
         say(
             "the last change was at {last:%Y-%m-%dT%H:%M:%SZ}; rollout.cooldown ({cooldown}) allows the next at "
             "{next:%Y-%m-%dT%H:%M:%SZ}",
-            last=application.at,
+            last=last,
             cooldown=inputs.policy.cooldown,
             next=until,
         ),

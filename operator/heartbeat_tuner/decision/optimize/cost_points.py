@@ -26,6 +26,7 @@ class CostPoint:
         evictions_upper: the same at most, at 95 %.
         detection_s: from a crash to the removal, on average.
         rebalancing_share: of the day.
+        stalled_per_eviction: partition-seconds.
     """
 
     settings: LivenessSettings
@@ -35,6 +36,7 @@ class CostPoint:
     evictions_upper: float
     detection_s: float
     rebalancing_share: float
+    stalled_per_eviction: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +70,7 @@ class SessionTable:
             float(self.upper[index]),
             float(self.costs.detection_s[index]),
             float(self.costs.rebalancing_share[index]),
+            float(self.costs.stalled_per_eviction[index]),
         )
 
 

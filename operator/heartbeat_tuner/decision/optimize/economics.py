@@ -2,7 +2,7 @@
 
 Every pod has to be replaced for new values to come into force, and that makes the group stand still too. What a change
 saves within the horizon has to pay for that. Deploys of somebody else do not end the horizon: their pods start with the
-template as it is, without the values, so a change that waited for them would wait for ever (design note 0012). Mode
+template as it is, without the values, so a change that waited for them would wait endlessly (design note 0012). Mode
 Initial is for those: there the webhook sets values in pods that are replaced anyway. The session and the heartbeat of a
 KIP-848 group are the broker's, and change without a restart.
 """

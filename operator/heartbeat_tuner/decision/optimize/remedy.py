@@ -109,6 +109,7 @@ def _rules(client: Client, policy: Policy, cluster: Cluster, record: Record, cur
         largest_poll_gap_s=gap.total_seconds(),
         bounds_assumed=cluster.bounds_assumed,
         brokers=cluster.brokers,
+        consumer_protocol=cluster.consumer_protocol,
     )
 
 

@@ -292,4 +292,5 @@ def _predicted(cost_cache: CostCache, point: CostPoint) -> Prediction:
         point.evictions_upper,
         point.detection_s,
         cost_cache.rollout(point.settings),
+        point.stalled_per_eviction,
     )

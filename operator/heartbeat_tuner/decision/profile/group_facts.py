@@ -11,7 +11,6 @@ from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import STATEFUL_SET, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME, EVICTION, UNPLANNED_REBALANCE
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel, Unfitted
@@ -135,30 +134,6 @@ def _upper_rate(model: GroupModel, name: str) -> float:
     """Return how often a quantity happens to a member in a day at most; 0 where the model does not know it."""
     quantity = model.quantities.get(name)
     return 0.0 if quantity is None or quantity.rate is None else quantity.rate.upper
-
-
-def consumer_protocol(group: Group) -> Finding:
-    """Say whose S and H are in a group of the consumer protocol."""
-    config = group.config
-    prescribed = (
-        "could not be read"
-        if config is None
-        else say(
-            "are a session of {session} and a heartbeat every {interval}",
-            session=config.session_timeout,
-            interval=config.heartbeat_interval,
-        )
-    )
-    return Finding(
-        Reason.CONSUMER_PROTOCOL,
-        say(
-            "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
-            "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this "
-            "version shows them and changes nothing",
-            group=group.group_id,
-            prescribed=prescribed,
-        ),
-    )
 
 
 def _rebalancing(group: Group) -> Rebalancing:

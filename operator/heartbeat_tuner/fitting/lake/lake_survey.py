@@ -3,6 +3,10 @@
 The ends of all files are read for it, once, by this process and some threads: 0.1 ms each on a near disk. So what
 is wrong with the columns of a file is said before anything is read, and a lake of months can be read day by day: nobody
 opens the files of other days again. A row group whose statistics do not tell its times may have any day.
+
+`pyarrow.dataset` is not used here. For 1,000 files of 8 row groups it took 1.6 s where this takes 0.7 s, because it
+builds a pandas value for each statistic, and then 0.9 s for each day that is read, where this takes 0.02 s. It also
+leaves out folders such as `_a=1/`, which Spark reads.
 """
 
 import dataclasses

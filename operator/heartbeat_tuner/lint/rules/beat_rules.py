@@ -32,9 +32,9 @@ NEVER_HOLDS: Final = Rule(
     code="HT102",
     id="beat-never-in-time",
     severity=LintSeverity.ERROR,
-    when="even the shortest heartbeat period that the settings give reaches the session timeout: rebalances for ever",
+    when="even the shortest heartbeat period that the settings give reaches the session timeout: rebalances endlessly",
     why="The library starts, and the coordinator removes each idle member before its next beat. The group rebalances "
-    "for ever. With KafkaJS the fetch wait alone can do that, because its beat waits for the fetch loop.",
+    "endlessly. With KafkaJS the fetch wait alone can do that, because its beat waits for the fetch loop.",
     example="# KafkaJS\nKAFKA_SESSION_TIMEOUT_MS=1000\nKAFKA_HEARTBEAT_INTERVAL_MS=333\nKAFKA_MAX_WAIT_TIME_MS=5000",
     fix="Raise the session timeout to three heartbeat periods or more. For KafkaJS, lower the fetch wait to the "
     "heartbeat interval.",
@@ -107,7 +107,7 @@ def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectat
         return
     if beats.shortest >= session:
         rule = NEVER_HOLDS
-        phrase = "an idle member is removed between its own beats, and the group rebalances for ever"
+        phrase = "an idle member is removed between its own beats, and the group rebalances endlessly"
     elif beats.longest >= session:
         rule, phrase = MAY_NOT_HOLD, "whenever a beat comes that late, a live member is removed"
     elif beats.usual * BEATS_PER_SESSION > session:

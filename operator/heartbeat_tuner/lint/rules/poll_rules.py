@@ -83,7 +83,7 @@ HUNG_HANDLER: Final = Rule(
     id="hung-handler-unnoticed",
     severity=LintSeverity.INFO,
     when="clients without a max poll interval (KafkaJS only with `--brokers` above 1): a member whose handler hangs "
-    "may beat for ever",
+    "may beat endlessly",
     why="The library has no limit on handlers, and beats beside them.",
     example="heartbeat-tuner check --client sarama",
     fix="Give handlers a time limit of their own.",

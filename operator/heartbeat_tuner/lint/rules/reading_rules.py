@@ -35,7 +35,7 @@ MISSPELT_NAME: Final = Rule(
     code="HT003",
     id="misspelt-name",
     severity=LintSeverity.ERROR,
-    when="a name resembles that of a setting, and is none",
+    when="a name resembles that of a setting, but no library reads it",
     why="No library reads it, and none complains: the default holds.",
     example="KAFKA_SESION_TIMEOUT_MS=45000",
     fix="Correct the name. If the application really reads this one, say so with `--env`.",

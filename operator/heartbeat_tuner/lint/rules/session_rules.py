@@ -23,7 +23,7 @@ OUTSIDE_BROKER_BOUNDS: Final = Rule(
     f"{durations.show(DEFAULT_MAX_SESSION)}, what brokers accept by default, or outside `--broker-min-session` and "
     "`--broker-max-session`",
     why="A broker refuses a member whose session timeout is outside its bounds (INVALID_SESSION_TIMEOUT). Java fails "
-    "at the first poll; librdkafka tries again for ever and consumes nothing.",
+    "at the first poll; librdkafka tries again endlessly and consumes nothing.",
     example="session.timeout.ms=5000",
     fix="Take a value within the bounds, or change group.min.session.timeout.ms at the brokers.",
 )

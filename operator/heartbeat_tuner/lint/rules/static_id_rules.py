@@ -17,7 +17,7 @@ STATIC_ID_SHARED: Final = Rule(
     severity=LintSeverity.ERROR,
     when="a literal static id in a workload of several pods: all have the same one",
     why="Members with one id fence each other: the older one of a classic group, the newer one in the consumer "
-    "protocol, stops with a fatal error. aiokafka's members take the id from each other for ever.",
+    "protocol, stops with a fatal error. aiokafka's members take the id from each other endlessly.",
     example="spec: {replicas: 4, ...}\nenv: [{name: KAFKA_GROUP_INSTANCE_ID, value: orders-1}]",
     fix="Take the id from the pod's name in a StatefulSet, or leave it out.",
     cured_by_values=False,
@@ -103,7 +103,7 @@ def _static_id(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
     elif static_id.source is IdSource.LITERAL and static_id.replicas is not None and static_id.replicas > 1:
         phrase = "all {replicas} pods have the static id {id}: members with one id {what}"
         what = (
-            "take it from each other for ever"
+            "take it from each other endlessly"
             if client.static_membership is StaticIdSupport.STEALS
             else ("fence each other, and the one that loses stops")
         )

@@ -151,7 +151,7 @@ OPENTELEMETRY: Final = Convention(
 
 OPENTELEMETRY_DOTTED: Final = Convention(
     name="opentelemetry-dotted",
-    title="the OpenTelemetry Java agent, whose names Prometheus was told to leave as they are",
+    title="the OpenTelemetry Java agent, with names that Prometheus is configured to leave unchanged",
     libraries=LIBRARIES,
     client_label="client-id",
     with_labels=frozenset({"client-id"}),

@@ -6,6 +6,7 @@ uid. Whatever is refused or not answered is tried again in the next cycle.
 
 import dataclasses
 from collections.abc import Mapping, MutableMapping
+from datetime import datetime
 from typing import Any, Final
 
 import structlog
@@ -13,8 +14,9 @@ import structlog
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import failed_statuses
 from heartbeat_tuner.api.canary_notes import canary_status
+from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.decision.gates import canary_words
-from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -33,6 +35,7 @@ from heartbeat_tuner.reconcile.status.troubles import Troubles
 NOTED_PARTS: Final = 12
 """The time that was seen is noted so often in all: each time is a status to write."""
 
+_FORBIDDEN: Final = 403
 _TOO_MANY_REQUESTS: Final = 429
 
 Bodies = MutableMapping[ObjectKey, Mapping[str, Any]]
@@ -60,6 +63,8 @@ class CanaryRuns:
         self._store = store
         self._troubles = troubles
         self._known: dict[ObjectKey, Canary] = {}
+        self._forbidden: dict[ObjectKey, datetime] = {}
+        self._seen: dict[ObjectKey, Decided] = {}
 
     async def begin(self, body: Mapping[str, Any], canary: Canary) -> Mapping[str, Any]:
         """Note a canary that begins; return the policy as stored. The first pod is evicted in the next cycle.
@@ -86,7 +91,7 @@ class CanaryRuns:
         key, policy = outcome.key, outcome.inputs.policy
         known = self._known.get(key)
         canary = known if known is not None and known.since == noted.since else noted
-        step = canary_steps.next_step(canary, outcome)
+        step = canary_steps.next_step(canary, outcome, may_evict=self._may_evict(key, outcome.inputs.now))
         failed = _failed_after(policy, step)
         try:
             if step.failed is not None or step.evicted is not None or _is_news(noted, step.canary, policy):
@@ -95,15 +100,47 @@ class CanaryRuns:
         except (WriteConflictError, ApiServerError) as error:
             self._troubles.add("canary not noted, the next cycle tries again", key, error)
             return _waiting(outcome)
-        if step.canary is None:
-            self._known.pop(key, None)
-        else:
-            self._known[key] = step.canary
         outcome = _with(outcome, step.canary, failed)
+        if step.canary is None:
+            self._forget(key)
+        else:
+            self._known[key], self._seen[key] = step.canary, outcome
         if step.evicted is None:
             return outcome
-        failure = await self._evict(bodies[key], policy, step.evicted)
+        failure = await self._evict(bodies[key], policy, step.evicted, outcome.inputs.now)
         return outcome if failure is None else dataclasses.replace(outcome, failure=failure)
+
+    async def tell_deleted(self, bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> None:
+        """Tell people which pods keep the values of canaries whose policies are gone.
+
+        Args:
+            bodies: all policies that there are.
+
+        Raises:
+            NotLeaderError: the leadership is over.
+        """
+        for key, outcome in list(self._seen.items()):
+            policy, workload = outcome.inputs.policy, outcome.inputs.workload
+            if key in bodies and bodies[key]["metadata"]["uid"] == policy.uid:
+                continue
+            self._forget(key)
+            if policy.canary is None or not workload.canary.uids:
+                continue
+            message = canary_words.without_policy(policy, policy.canary, workload)
+            _log.warning("policy of a canary deleted", policy=str(key), pods=sorted(workload.canary.uids))
+            gone = {"metadata": {"name": key.name, "namespace": key.namespace, "uid": policy.uid}}
+            try:
+                reason = Reason.CANARY_ENDED.value
+                await self._policies.announce(gone, reason=reason, message=fitting(message), warning=True)
+            except NotLeaderError:
+                raise
+            except TunerError as error:
+                self._troubles.add("Event not recorded", key, error)
+
+    def _forget(self, key: ObjectKey) -> None:
+        """Forget what is known of a canary that is over, or gone with its policy."""
+        for known in (self._known, self._seen, self._forbidden):
+            known.pop(key, None)
 
     async def _noted(
         self, body: Mapping[str, Any], step: CanaryStep, failed: tuple[FailedValues, ...]
@@ -117,7 +154,14 @@ class CanaryRuns:
         self._store.refresh(stored)
         return stored
 
-    async def _evict(self, body: Mapping[str, Any], policy: Policy, pod: tuple[str, str]) -> Finding | None:
+    def _may_evict(self, key: ObjectKey, now: datetime) -> bool:
+        """Whether a policy's pods may be evicted; whom the API server has refused that is asked for a day later."""
+        refused = self._forbidden.get(key)
+        return self.may_evict and (refused is None or now - refused >= canary_steps.LONGEST)
+
+    async def _evict(
+        self, body: Mapping[str, Any], policy: Policy, pod: tuple[str, str], now: datetime
+    ) -> Finding | None:
         """Evict a pod; return why that was not done."""
         name, uid = pod
         try:
@@ -130,6 +174,8 @@ class CanaryRuns:
         except ApiServerError as error:
             self._troubles.add("pod not evicted, the next cycle tries again", policy.key, error)
             why = say("pod {pod} could not be evicted: {error}", pod=name, error=str(error))
+            if error.status == _FORBIDDEN:
+                self._forbidden[policy.key] = now
             if error.status == _TOO_MANY_REQUESTS:
                 phrase = "pod {pod} waits for its PodDisruptionBudget, which allows no eviction now: {error}"
                 why = say(phrase, pod=name, error=str(error))

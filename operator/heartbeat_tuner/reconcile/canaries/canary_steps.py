@@ -3,7 +3,7 @@
 The note in the policy's status is all that is known: a new leader goes on by it. Which pod is to be evicted is noted
 before that is done, by its uid, so that no second one is evicted in its place. The next pod comes only when the one
 before is ready. A canary that fails or ends is taken back one pod at a time, and the webhook gives the values to nobody
-any more.
+any more. Where nobody may evict, its pods are left alone, and the note says so until they are gone.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, Application, Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase, FailedValues
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.reconcile import budget
@@ -91,13 +92,24 @@ def begun(outcome: Decided, change: Application, pods: int) -> Canary:
     )
 
 
-def next_step(canary: Canary, outcome: Decided) -> CanaryStep:
+def next_step(canary: Canary, outcome: Decided, *, may_evict: bool = True) -> CanaryStep:
     """Return what comes next.
 
     Args:
         canary: as it is noted, or known since.
         outcome: of this cycle.
+        may_evict: whether the operator may evict pods.
     """
+    may_evict = may_evict and outcome.inputs.policy.mode is Mode.APPLY
+    step = _next(canary, outcome, may_evict=may_evict)
+    if step.canary is None:
+        return step
+    is_left_alone = step.canary.is_taking_back and not may_evict
+    return dataclasses.replace(step, canary=dataclasses.replace(step.canary, left_alone=is_left_alone))
+
+
+def _next(canary: Canary, outcome: Decided, *, may_evict: bool) -> CanaryStep:
+    """Return what comes next, but for the note that nobody evicts its pods."""
     last = outcome.inputs.policy.application
     if last is not None and last.at >= canary.since:
         return CanaryStep(None)  # the template has been written since
@@ -105,11 +117,13 @@ def next_step(canary: Canary, outcome: Decided) -> CanaryStep:
         stands = _is_told(canary, outcome) and canary_ends.by_people(canary, outcome) is None
         return CanaryStep(canary if stands else None)
     if canary.is_taking_back:
-        return _taken_back(canary, outcome)
-    return CanaryStep(canary) if outcome.inputs.policy.suspended else _carried_on(canary, outcome)
+        return _taken_back(canary, outcome, may_evict=may_evict)
+    if outcome.inputs.policy.suspended:
+        return CanaryStep(canary)
+    return _carried_on(canary, outcome, may_evict=may_evict)
 
 
-def _carried_on(canary: Canary, outcome: Decided) -> CanaryStep:
+def _carried_on(canary: Canary, outcome: Decided, *, may_evict: bool) -> CanaryStep:
     """Return what comes next with a canary whose values are tried."""
     end = canary_ends.by_people(canary, outcome)
     if end is not None:
@@ -119,6 +133,8 @@ def _carried_on(canary: Canary, outcome: Decided) -> CanaryStep:
     if failure is not None:
         return _failed(canary, outcome, failure)
     end = canary_ends.by_itself(canary, outcome)
+    if end is None and canary.phase is CanaryPhase.RUNNING and not may_evict:
+        end = say("no pod can be evicted any more")
     if end is not None:
         return CanaryStep(_ended(canary, outcome, end, _second(outcome) + LONGEST))
     is_coming = canary.landed is None and canary.phase is CanaryPhase.RUNNING
@@ -165,7 +181,7 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
     return CanaryStep(dataclasses.replace(canary, ticket=canary.ticket + 1, replaced=oldest.uid, replaced_at=now))
 
 
-def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
+def _taken_back(canary: Canary, outcome: Decided, *, may_evict: bool) -> CanaryStep:
     """Return a canary that is over: its next pod is evicted when the one before has come back."""
     policy, whole, now = outcome.inputs.policy, outcome.inputs.workload, _second(outcome)
     parts = workload_parts.each(policy, whole).values()  # several where the policy was edited meanwhile
@@ -173,7 +189,7 @@ def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
     uids = workload.canary.uids
     if not uids:
         return CanaryStep(dataclasses.replace(canary, phase=CanaryPhase.OVER) if _is_told(canary, outcome) else None)
-    if policy.suspended or policy.mode is not Mode.APPLY:
+    if policy.suspended or not may_evict:
         return CanaryStep(canary)
     again = next((name for name, uid in uids.items() if uid == canary.replaced), None)
     if again is not None:

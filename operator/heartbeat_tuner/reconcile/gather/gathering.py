@@ -14,7 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from heartbeat_tuner.decision import next_workload
+from heartbeat_tuner.decision import next_workload, workload_parts
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
@@ -35,7 +36,6 @@ from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook
-from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
 from heartbeat_tuner.reconcile.gather.policy_workloads import Held, PolicyWorkloads, ReadWorkload
@@ -286,8 +286,12 @@ class Gatherer:
             self._resting.forget(policy.key)
         return before
 
-    def _record(self, policy: Policy, ledger: Ledger, workload: Workload) -> Record | Unknown:
-        return self._records.record(policy, workload, ledger, now=self._read_at)
+    def _record(self, policy: Policy, memory: GroupMemory, group: Group, workload: Workload) -> Record | Unknown:
+        missing = workload_parts.missing(workload)
+        if missing is not None:
+            return Unknown(missing.reason, missing.message)  # the rest of a group says nothing of the whole
+        since = memory.config_since if group.consumer_protocol else None
+        return self._records.record(policy, workload, memory.ledger, group, now=self._read_at, config_since=since)
 
     def _whole(
         self, policy: Policy, seen: CycleView, *, looked_at: datetime, now: datetime
@@ -311,7 +315,8 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        record_of = functools.partial(self._record, policy, memory.ledger)
+        policy = last_write.after_look(policy, group, now)
+        record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Pod, Workload
-from heartbeat_tuner.domain.kafka_groups import Group
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
@@ -38,6 +38,8 @@ class GroupMemory:
         settled: the group when it was last seen with all partitions assigned; None if it never was.
         last_read: when it was read last; None before the first cycle that tried.
         following: what is remembered of our last change to it.
+        config: what the broker was seen to prescribe to it last; None for a classic group.
+        config_since: when that was seen first: what happened before may have happened under other values.
     """
 
     ledger: Ledger = dataclasses.field(default_factory=Ledger)
@@ -45,6 +47,8 @@ class GroupMemory:
     settled: Group | None = None
     last_read: LastRead | None = None
     following: FollowMemory = dataclasses.field(default_factory=FollowMemory)
+    config: GroupConfig | None = None
+    config_since: datetime | None = None
 
     @classmethod
     def since(cls, unseen: datetime | None) -> "GroupMemory":
@@ -56,7 +60,7 @@ class GroupMemory:
         return cls(following=FollowMemory(unknown_since=unseen))
 
     def see(self, workload: Workload, group: Group, peers: Sequence[Pod], *, at: datetime) -> None:
-        """Take in one more look at the group's members.
+        """Take in one more look at the group's members, and at what the broker prescribes to them.
 
         Args:
             workload: of the policy.
@@ -69,6 +73,8 @@ class GroupMemory:
         self.strangers = foreign_members.observe(
             self.strangers, (*workload.pods, *peers), group.members, now=at, keep_since=at - STRANGERS_KEPT
         )
+        if group.config is not None and group.config != self.config:
+            self.config, self.config_since = group.config, at
 
     def follow(self, look: GroupLook, witnesses: Witnesses) -> tuple[FollowedChange | None, EvictionHistory | None]:
         """Return how far our last change is after a look at the group, and when its members were evicted."""

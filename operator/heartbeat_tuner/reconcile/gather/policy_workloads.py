@@ -22,6 +22,8 @@ from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 ReadWorkload = Workload | Finding | UnexpectedFailure
 """A policy's workload, or why there is none."""
 
+_Read = ReadWorkload | MissingWorkload
+
 Held = dict[ObjectKey, dict[WorkloadRef, Holdings]]
 """What of ours stands in the workloads of policies, as far as they could be read."""
 
@@ -58,21 +60,29 @@ class PolicyWorkloads:
         for policy in looked:
             alone = workload_parts.by_themselves(policy)
             parts = {part.workload: await self._read_one(part, holdings) for part in alone}
-            workloads[policy.key] = self._whole(policy, parts) if policy.workloads else parts[policy.workload]
+            whole = self._whole(policy, parts) if policy.workloads else parts[policy.workload]
+            if isinstance(whole, MissingWorkload):
+                whole = Finding(whole.reason, whole.message)
+            workloads[policy.key] = whole
             await self._turns.give()
         return workloads
 
-    def _whole(self, policy: Policy, parts: Mapping[WorkloadRef, ReadWorkload]) -> ReadWorkload:
-        """Return all workloads of a policy as one, the same object while none has changed; or why one is not known."""
+    def _whole(self, policy: Policy, parts: Mapping[WorkloadRef, _Read]) -> _Read:
+        """Return all workloads of a policy as one, the same object while none has changed; or why nothing is known.
+
+        One that is missing does not hide the others: what did harm has to be taken back from them.
+        """
         known = {ref: part for ref, part in parts.items() if isinstance(part, Workload)}
-        if len(known) < len(parts):
-            return next(part for part in parts.values() if not isinstance(part, Workload))
+        absent = {ref: part for ref, part in parts.items() if isinstance(part, MissingWorkload)}
+        if not known or len(known) + len(absent) < len(parts):
+            unread = (part for part in parts.values() if not isinstance(part, Workload | MissingWorkload))
+            return next(unread, next(iter(parts.values())))
         before = self._together.get(policy.key)
-        if before is None or not workload_parts.is_made_of(before, known):
-            before = self._together[policy.key] = workload_parts.together(known)
+        if before is None or not workload_parts.is_made_of(before, known, absent):
+            before = self._together[policy.key] = workload_parts.together(known, absent)
         return before
 
-    async def _read_one(self, policy: Policy, holdings: Held) -> ReadWorkload:
+    async def _read_one(self, policy: Policy, holdings: Held) -> _Read:
         try:
             workload = await self._views.read(policy)
         except ApiServerError as error:
@@ -84,8 +94,6 @@ class PolicyWorkloads:
         held = workload.holdings
         if held is not None:
             holdings.setdefault(policy.key, {})[policy.workload] = held
-        if isinstance(workload, MissingWorkload):
-            return Finding(workload.reason, workload.message)
         return workload
 
 

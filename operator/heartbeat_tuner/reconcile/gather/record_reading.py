@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics import record
 from heartbeat_tuner.metrics.conventions import custom
@@ -56,8 +57,26 @@ class RecordReader:
         """Whether a policy's group is known up to now, and nothing but heartbeats was counted since the last cycle."""
         return not policy.naming.maps and self._reader.stands_still(policy)
 
-    def record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
-        """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""
+    def record(
+        self,
+        policy: Policy,
+        workload: Workload,
+        ledger: Ledger,
+        group: Group,
+        *,
+        now: datetime,
+        config_since: datetime | None,
+    ) -> Record | Unknown:
+        """Return the record since the newest pod's start or the last change, whichever is later, as far as was read.
+
+        Args:
+            policy: of the group.
+            workload: whose pods count.
+            ledger: changed member ids.
+            group: as it is described.
+            now: until when metrics were read.
+            config_since: since when the broker prescribes what it does; None where that is the client's own.
+        """
         maps = policy.naming.maps
         unknown = self._mapped[policy.key] if maps else self._reader.of(policy)
         if isinstance(unknown, Unknown):
@@ -65,7 +84,7 @@ class RecordReader:
         candidates = tuple(unknown) if maps else custom.of_policy(policy.naming, policy.library)
         read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
         starts = [pod.started for pod in workload.pods]
-        changes = [policy.application.at] if policy.application is not None else []
+        changes = [change for change in (policy.changed_at, config_since) if change is not None]
         current = workload.current
         watched = RecordScope(
             policy=policy,
@@ -75,6 +94,7 @@ class RecordReader:
             # Early a pod may be younger than what was read: then nothing of its time was.
             since=min(now, max([now - RECORD_WINDOW, read_since, *starts, *changes])),
             now=now,
+            consumer_protocol=group.consumer_protocol,
         )
         convention, observed = resolver.followed(unknown, candidates)
         return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))

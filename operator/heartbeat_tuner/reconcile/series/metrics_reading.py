@@ -29,7 +29,7 @@ from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.series import reading_plan, reading_share
-from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, READ, WINDOW_S, Ask, Missing, Size
+from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, WINDOW_S, Ask, Missing, Size
 from heartbeat_tuner.reconcile.series.reading_share import CycleShare, SplitQuery
 from heartbeat_tuner.reconcile.series.reading_troubles import ReadingTroubles
 from heartbeat_tuner.reconcile.series.series_store import KeptSeries
@@ -122,7 +122,7 @@ class MetricsReader:
     def of(self, policy: Policy) -> Mapping[Convention, Observed] | Unknown:
         """Return the series of a policy's group, or why they are not known up to now."""
         group = _group(policy)
-        for quantity in _needed(policy):
+        for quantity in reading_plan.of_policy(policy):
             if not self._is_read(quantity, group):
                 return self._troubles.why(quantity, group[0]).told_to(policy, quantity)
         return self._kept.of_group(group)
@@ -130,11 +130,13 @@ class MetricsReader:
     def stands_still(self, policy: Policy) -> bool:
         """Whether a policy's group is known up to now, and nothing but heartbeats was counted since the last cycle."""
         group = _group(policy)
-        return self._kept.stands_still(group) and all(self._is_read(quantity, group) for quantity in _needed(policy))
+        return self._kept.stands_still(group) and all(
+            self._is_read(quantity, group) for quantity in reading_plan.of_policy(policy)
+        )
 
     def since(self, policy: Policy) -> datetime:
         """Return since when a record can tell: all its quantities were read from then on, and a margin before."""
-        reaches = [self._coverage.reach_s(quantity, _group(policy)) for quantity in _needed(policy)]
+        reaches = [self._coverage.reach_s(quantity, _group(policy)) for quantity in reading_plan.of_policy(policy)]
         since_s = max((reach_s for reach_s in reaches if reach_s is not None), default=self._coverage.until_s)
         return datetime.fromtimestamp(since_s, UTC) + BASELINE_MARGIN
 
@@ -281,10 +283,6 @@ class MetricsReader:
             return halves or ()
         self._troubles.fail(ask, error)
         return ()
-
-
-def _needed(policy: Policy) -> list[Quantity]:
-    return [quantity for quantity in READ if reading_plan.needs(policy.library, quantity)]
 
 
 def _group(policy: Policy) -> GroupKey:

@@ -31,8 +31,12 @@ READ: Final = (
     Quantity.POLL_AGE,
     Quantity.REBALANCES,
     Quantity.REBALANCE_TIME,
+    Quantity.PARTITIONS_LOST_LATENCY_MAX,
 )
 """What a record is made of, in the order in which it is read and told."""
+
+OF_CONSUMER_PROTOCOL: Final = frozenset({Quantity.PARTITIONS_LOST_LATENCY_MAX})
+"""What is read only of groups whose status says that they speak the consumer protocol."""
 
 RECORD_WINDOW: Final = timedelta(hours=1)
 """How far back the record reaches at most."""
@@ -129,14 +133,18 @@ Missing = Mapping[str, Mapping[Quantity, Span]]
 
 def wanted(policies: Collection[Policy]) -> dict[Quantity, frozenset[GroupKey]]:
     """Return whose quantities the policies need, by what their libraries' exporters may say."""
-    groups: dict[str, set[GroupKey]] = {}
+    groups: dict[Quantity, set[GroupKey]] = {}
     for policy in policies:
-        groups.setdefault(policy.library, set()).add((policy.key.namespace, policy.group_id))
-    needed = {
-        quantity: frozenset().union(*(of for library, of in groups.items() if needs(library, quantity)))
-        for quantity in READ
-    }
-    return {quantity: of for quantity, of in needed.items() if of}
+        for quantity in of_policy(policy):
+            groups.setdefault(quantity, set()).add((policy.key.namespace, policy.group_id))
+    return {quantity: frozenset(groups[quantity]) for quantity in READ if quantity in groups}
+
+
+def of_policy(policy: Policy) -> list[Quantity]:
+    """Return the quantities that a policy's record is made of."""
+    ownership = policy.ownership
+    left_out = frozenset() if ownership is not None and ownership.consumer_protocol else OF_CONSUMER_PROTOCOL
+    return [quantity for quantity in READ if quantity not in left_out and needs(policy.library, quantity)]
 
 
 @functools.cache

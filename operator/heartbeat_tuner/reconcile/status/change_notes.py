@@ -68,7 +68,8 @@ def _of_workloads(outcome: Decided) -> list[WorkloadStatus] | None:
     if not parts:
         return None
     new = {} if outcome.application is None else {policy.workload: outcome.application}
-    current = {ref: None if part.current is None else part.current.settings for ref, part in parts.items()}
+    running = {ref: part.current.settings for ref, part in parts.items() if part.current is not None}
+    current = {ref: running.get(ref) for ref in policy.workloads}
     return workload_statuses({**policy.applications, **new}, current)
 
 

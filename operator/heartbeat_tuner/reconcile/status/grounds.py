@@ -31,7 +31,7 @@ def grounds_of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slot
         return NotRead, policy
     if isinstance(outcome, Blocked):
         return outcome.finding, policy, slots
-    acted = (outcome.application, outcome.failure, outcome.intent, outcome.canary)
+    acted = (outcome.application, outcome.failure, outcome.intent, outcome.canary, outcome.group_write)
     if any(act is not None for act in acted):
         return None
     inputs = outcome.inputs
@@ -43,6 +43,7 @@ def grounds_of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slot
         inputs.workload,
         _of_pods(outcome),
         inputs.group.consumer_protocol,
+        inputs.group.config,
         isinstance(inputs.record, Unknown),
         inputs.ownership,
         inputs.model,

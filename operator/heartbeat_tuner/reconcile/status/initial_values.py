@@ -42,7 +42,7 @@ def next_initial(standing: Initial | None, outcome: Decided, *, now: datetime) -
         now: to count from.
     """
     decision, inputs = outcome.decision, outcome.inputs
-    if inputs.policy.mode is not Mode.INITIAL or decision.finding.reason is Reason.CONSUMER_PROTOCOL:
+    if inputs.policy.mode is not Mode.INITIAL or inputs.group.consumer_protocol:
         return None
     if isinstance(inputs.record, Unknown):
         return standing

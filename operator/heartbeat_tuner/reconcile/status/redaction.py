@@ -18,6 +18,7 @@ OF_OUR_WRITES: Final = (
     "slots",
     "taken_back",
     "writing",
+    "group_config",
     "contradicted",
     "verification",
     "reverted",

@@ -32,6 +32,7 @@ from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict
 from heartbeat_tuner.models.group_model import Unfitted
+from heartbeat_tuner.reconcile.at_broker import group_reports
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from heartbeat_tuner.reconcile.status import (
     change_notes,
@@ -113,13 +114,9 @@ def document(status: Status) -> dict[str, Any]:
 
 def _found(previous: Status, outcome: Decided) -> Status:
     """Return the status without conditions: verdict, values, what was written."""
-    decision = outcome.decision
-    protocol = CONSUMER if outcome.inputs.group.consumer_protocol else "Classic"
-    update: dict[str, Any] = {
-        "verdict": decision.verdict,
-        "reason": decision.finding.reason,
-        "group_protocol": protocol,
-    }
+    decision, update = outcome.decision, dict[str, Any]()
+    update["group_protocol"] = CONSUMER if outcome.inputs.group.consumer_protocol else "Classic"
+    update |= {"verdict": decision.verdict, "reason": decision.finding.reason}
     if outcome.current is not None:
         update["current"] = values_of(outcome.current)
     if not isinstance(outcome.inputs.record, Unknown):
@@ -136,6 +133,7 @@ def _found(previous: Status, outcome: Decided) -> Status:
     update["predicted"] = _predicted(decision.forecast)
     last = outcome.last_application
     update["applied"] = None if last is None else applied_of(last)
+    update["group_config"] = group_reports.noted(outcome)
     update["contradicted"] = change_notes.next_contradicted(previous.contradicted, outcome)
     update |= change_notes.followed_fields(outcome)
     status = previous.model_copy(update=update)

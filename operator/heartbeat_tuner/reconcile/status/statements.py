@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, join, say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.domain.verifications import CanaryPhase
+from heartbeat_tuner.reconcile.at_broker import group_reports
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.status import change_notes, initial_values, landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
@@ -87,9 +88,12 @@ def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -
     tried = _tried(outcome)
     if tried is not None:
         applied = Statement(ConditionType.APPLIED, ConditionStatus.FALSE, outcome.failure or tried)
+    at_broker = group_reports.applied(outcome)
+    if at_broker is not None:
+        applied = Statement(ConditionType.APPLIED, *at_broker)
     if outcome.inputs.policy.suspended:
         yield _suspended(applied)
-    elif is_known or tried is not None or outcome.last_application is not None:
+    elif is_known or tried is not None or outcome.last_application is not None or at_broker is not None:
         yield applied  # where values are does not depend on metrics: pods that crash have none
     checked = _verified(outcome, tried)
     if checked is not None:
@@ -101,6 +105,8 @@ def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus,
     canary = outcome.inputs.policy.canary
     if tried is not None and tried.reason is Reason.CANARY_RUNNING:
         return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, tried.message)
+    if canary is not None and canary.left_alone and canary.outcome is not None and tried is not None:
+        return ConditionStatus.FALSE, Finding(Reason(canary.outcome.value), tried.message)
     failed = canary is not None and canary.phase is CanaryPhase.OVER and canary.outcome is not None
     if canary is None or not failed or outcome.application is not None or outcome.canary is not None:
         return change_notes.verified(outcome)
@@ -131,7 +137,11 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
     policy, decision = outcome.inputs.policy, outcome.decision
     through = ", ".join(f"{ref}, container {ref.container}" for ref in workload_parts.references(policy))
     watching = f"group {policy.group_id} is watched through {through}"
-    yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
+    missing = workload_parts.missing(outcome.inputs.workload)
+    if missing is not None:
+        yield Statement(ConditionType.READY, ConditionStatus.FALSE, missing)
+    else:
+        yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.inputs.record, Unknown):
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
         return
@@ -181,7 +191,7 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> Statement:
     if blocking is not None and not (is_ours and blocking.reason in _OF_OUR_ROLLOUT):
         return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
     if landed is None:
-        nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
+        nothing = Finding(Reason.NOTHING_TO_APPLY, "there is no recommended change to write")
         return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, nothing)
     return Statement(ConditionType.APPLIED, *landed)
 

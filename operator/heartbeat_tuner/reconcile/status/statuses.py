@@ -223,7 +223,7 @@ class Statuses:
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - what failed may be the report itself
-            self._troubles.add("the status could not tell of it", key, error)
+            self._troubles.add("the status could not be written", key, error)
             return Finished(failure, None)
 
     def _after(

@@ -39,7 +39,13 @@ def rate_words(rate: RateEntry) -> str:
     """Return a rate with its interval, in words."""
     upper = "not known how many" if rate.per_day_upper is None else figure(rate.per_day_upper)
     days = f"{figure(rate.days)} day{'' if rate.days == 1 else 's'}" if rate.days > 0 else "under 0.01 days"
-    return f"{rate.episodes} in {days}, so {figure(rate.per_day_lower)} to {upper} a day at 95 %"
+    words = f"{rate.episodes} in {days}, so {figure(rate.per_day_lower)} to {upper} a day at 95 %"
+    if rate.stalled_each is None or rate.per_day_upper is None:
+        return words
+    least, most = (figure(end * rate.stalled_each) for end in (rate.per_day_lower, rate.per_day_upper))
+    return (
+        f"{words}: {least} to {most} stalled partition-s a day, where one eviction stalls {figure(rate.stalled_each)}"
+    )
 
 
 def _mean(rate: RateEntry) -> float:

@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
+from confluent_kafka.admin import ConfigSource
 
 from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers
 from heartbeat_tuner.adapters.kafka.kafka_reading import NoAnswerError
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState, Member, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import (
+    ConsumerBounds,
+    Group,
+    GroupConfig,
+    GroupOverrides,
+    GroupState,
+    Member,
+    UnreadableGroup,
+)
 
 ANSWERS = ClusterAnswers("main")
 
@@ -103,11 +112,65 @@ def test_times_are_read_from_configurations_or_it_is_said_why_not() -> None:
     bounds = {"group.min.session.timeout.ms": "6000", "group.max.session.timeout.ms": "1800000"}
     config = answered({name: SimpleNamespace(value=value) for name, value in bounds.items()})
     assert ANSWERS.broker_times(config) == (timedelta(seconds=6), timedelta(minutes=30))
-    assert ANSWERS.group_times("orders", config) == (
-        "the configuration of group orders does not show consumer.session.timeout.ms and consumer.heartbeat.interval.ms"
-    )
-    denied = ANSWERS.group_times("orders", refused(KafkaError.GROUP_AUTHORIZATION_FAILED))
-    assert isinstance(denied, str)
-    assert "--operation DescribeConfigs --group orders" in denied
     hidden = answered({name: SimpleNamespace(value=None) for name in bounds})
     assert "does not show group.min.session.timeout.ms" in str(ANSWERS.broker_times(hidden))
+
+
+def group_entries(session_source: ConfigSource, interval_source: ConfigSource) -> Future[Any]:
+    """Return a group's configuration, 20 s and 2 s, from these sources."""
+    entries = {
+        "consumer.session.timeout.ms": SimpleNamespace(value="20000", source=session_source.value),
+        "consumer.heartbeat.interval.ms": SimpleNamespace(value="2000", source=interval_source.value),
+    }
+    return answered(entries)
+
+
+def test_a_groups_own_values_are_told_from_the_brokers() -> None:
+    """Both are in force; only its own are what the tuner compares, and takes away again."""
+    session, interval = timedelta(seconds=20), timedelta(seconds=2)
+    broker, own = ConfigSource.STATIC_BROKER_CONFIG, ConfigSource.GROUP_CONFIG
+    for sources, overrides in (
+        ((broker, ConfigSource.DEFAULT_CONFIG), GroupOverrides()),
+        ((own, broker), GroupOverrides(session_timeout=session)),
+        ((own, own), GroupOverrides(session, interval)),
+    ):
+        assert ANSWERS.group_config("orders", group_entries(*sources)) == GroupConfig(session, interval, overrides)
+
+
+def test_a_groups_values_that_cannot_be_read_are_no_values() -> None:
+    """It is said what is missing: the keys, or the right."""
+    assert ANSWERS.group_config("orders", answered({})) == (
+        "the configuration of group orders does not show consumer.session.timeout.ms and consumer.heartbeat.interval.ms"
+    )
+    denied = ANSWERS.group_config("orders", refused(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    assert isinstance(denied, str)
+    assert "--operation DescribeConfigs --group orders" in denied
+
+
+def consumer_entries(*times_ms: int) -> Future[Any]:
+    """Return a broker's bounds of S and H for groups of the consumer protocol."""
+    settings = ("session.timeout", "heartbeat.interval")
+    names = [f"group.consumer.{side}.{setting}.ms" for setting in settings for side in ("min", "max")]
+    return answered({name: SimpleNamespace(value=str(ms)) for name, ms in zip(names, times_ms, strict=True)})
+
+
+def test_the_bounds_are_those_that_every_broker_accepts() -> None:
+    """Each may become the coordinator; of brokers that differ the narrower side counts, each for itself."""
+    brokers = [consumer_entries(45000, 60000, 1000, 15000), consumer_entries(10000, 50000, 5000, 9000)]
+    assert ANSWERS.consumer_bounds(brokers) == ConsumerBounds(*(timedelta(seconds=one) for one in (45, 50, 5, 9)))
+
+
+def test_the_bounds_are_unknown_where_one_broker_does_not_show_them() -> None:
+    """One of the others is not taken for it, and an older broker has none."""
+    for hidden in (answered({}), refused(KafkaError.CLUSTER_AUTHORIZATION_FAILED), refused(KafkaError._TRANSPORT)):
+        assert isinstance(ANSWERS.consumer_bounds([consumer_entries(45000, 60000, 5000, 15000), hidden]), str)
+
+
+def test_a_refused_alteration_says_what_to_grant_or_to_configure() -> None:
+    """A missing right is one command away; a bound is a property of brokers and controllers."""
+    denied = ANSWERS.alteration_refused("my orders", KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    assert "--operation AlterConfigs --group 'my orders'" in denied
+    invalid = ANSWERS.alteration_refused("orders", KafkaError(KafkaError.INVALID_CONFIG, "must be in the range"))
+    assert "must be in the range" in invalid
+    assert "group.consumer.{min,max}.session.timeout.ms and group.consumer.{min,max}.heartbeat.interval.ms" in invalid
+    assert "controllers" in invalid

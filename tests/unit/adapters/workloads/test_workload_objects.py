@@ -5,12 +5,15 @@ from typing import Any, cast
 import pytest
 
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads import field_owners, trimming
 from heartbeat_tuner.adapters.workloads.workload_evidence import MOST_CONFIG_MAPS
 from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
+from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verifications import FailedValues, Outcome
 from tests.support import worlds
 
 SESSION, BEAT, WAIT = worlds.policy().env_names.values()
@@ -29,11 +32,13 @@ class FakeApi:
 
     Attributes:
         written: the documents; they are kept, and change nothing.
+        queries: what each was written with.
         asked: the paths of what was read.
     """
 
     def __init__(self, *, template: dict[str, Any], pod: dict[str, Any]) -> None:
         self.written: list[dict[str, Any]] = []
+        self.queries: list[dict[str, str]] = []
         self.asked: list[str] = []
         deployment = {
             "metadata": {"name": "orders-consumer", "uid": "workload-1", "resourceVersion": "100", "generation": 1},
@@ -64,9 +69,10 @@ class FakeApi:
         self.asked.append(path)
         return self._stored[query.get("continue", path.rpartition("/")[2])]
 
-    async def write(self, _method: str, _path: str, document: dict[str, Any], **_query: str) -> dict[str, Any]:
+    async def write(self, _method: str, _path: str, document: dict[str, Any], **query: str) -> dict[str, Any]:
         """Keep what is to be written."""
         self.written.append(document)
+        self.queries.append(query)
         return document
 
 
@@ -130,3 +136,23 @@ async def test_an_eviction_names_the_very_pod() -> None:
     (written,) = api.written
     assert (written["kind"], written["metadata"]) == ("Eviction", {"name": "orders-0", "namespace": "shop"})
     assert written["deleteOptions"] == {"preconditions": {"uid": "uid-0"}}
+
+
+async def test_values_that_failed_are_noted_without_a_word_of_the_template() -> None:
+    """By a manager of its own: our entries stay held, and nobody takes the template for one of ours by it."""
+    api = FakeApi(template=_container(), pod=_container())
+    workloads = KubernetesWorkloads(cast("KubernetesApi", api))
+    workload = await workloads.read(worlds.policy())
+    assert isinstance(workload, Workload)
+    failed = FailedValues(TARGET, OF_PODS, worlds.NOW, Outcome.WORSE, "9 episodes", "spec")
+    await workloads.note_failed(worlds.policy(), workload, [failed])
+    (written,), (query,) = api.written, api.queries
+    assert written.keys() == {"apiVersion", "kind", "metadata"}
+    assert (written["metadata"]["uid"], written["metadata"]["resourceVersion"]) == ("workload-1", "100")
+    assert query["fieldManager"] == "heartbeat-tuner-notes"
+    noted = written["metadata"]["annotations"]["heartbeat-tuner.dev/failed"]
+    assert applied.from_failed_annotation(noted, workload_uid="workload-1") == {"app": (failed,)}
+    body = {**api._stored["orders-consumer"]}
+    body["metadata"] = {**body["metadata"], "annotations": {"heartbeat-tuner.dev/failed": noted}}
+    again = trimming.workload(body, (), us="heartbeat-tuner")
+    assert field_owners.holdings_of(again, "app", kind="Deployment", us="heartbeat-tuner").failed == {"app": (failed,)}

@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from heartbeat_tuner.cli import report
-from heartbeat_tuner.cli.reporting import fleet_members, policy_entries
-from heartbeat_tuner.cli.reporting.fleet_members import ReportedPolicy
+from heartbeat_tuner.cli.reporting import policy_entries, reported_policies
+from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from tests.support import reports
 from tests.support.worlds import NOW
 
@@ -17,7 +17,7 @@ APPLIED = reports.policy()["status"]["applied"]
 
 def reported(**status: Any) -> ReportedPolicy:
     """Return the policy of the storm and its cure with other fields of status."""
-    (view,), _ = fleet_members.reported_policies([reports.policy(**status)], NOW)
+    (view,), _ = reported_policies.read([reports.policy(**status)], NOW)
     return view
 
 
@@ -54,6 +54,35 @@ def test_values_that_a_person_took_out_are_a_change_of_theirs() -> None:
     assert (newest.moved[0].before_ms, newest.moved[0].after_ms) == (30000, 1000)
     newest, _ = policy_entries.changes(reported(takenBack={**noted, "by": None}))
     assert newest.kind == "taken out"
+
+
+def test_a_canary_is_a_change_in_a_part_of_the_pods() -> None:
+    """With what was seen of its pods; one that is over is no change any more."""
+    canary = {
+        "since": AT,
+        "until": f"{NOW:%Y-%m-%dT%H:%M:%SZ}",
+        "values": AFTER,
+        "previous": BEFORE,
+        "entries": {"SESSION": "10000"},
+        "pods": 2,
+        "workloadUid": APPLIED["workloadUid"],
+        "phase": "Running",
+    }
+    _, tried = policy_entries.changes(reported(canary=canary))
+    assert (tried.kind, tried.outcome, tried.message) == (
+        "canary in 2 pods",
+        "Running",
+        "its pods are not all ready yet",
+    )
+    landed = {"landed": AT, "exposedSeconds": 1800.0, "hits": "60", "others": "120 3000"}
+    seen = policy_entries.canary_change(reported(canary={**canary, **landed, "pods": 1}))
+    assert seen is not None
+    assert seen.kind == "canary in 1 pod"
+    assert seen.message == "its pods were watched for 30m; episodes of evictions: 1 at them, 2 at the others"
+    failed = policy_entries.canary_change(reported(canary={**canary, "phase": "Failed", "message": "they crash"}))
+    assert failed is not None
+    assert failed.message == "they crash"
+    assert policy_entries.canary_change(reported(canary={**canary, "phase": "Over"})) is None
 
 
 def test_while_nothing_shows_the_condition_has_the_words() -> None:

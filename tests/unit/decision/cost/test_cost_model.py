@@ -394,3 +394,41 @@ def test_the_floor_follows_the_brokers_least_session() -> None:
     least = [reckon(profile, floor_s=floor).floor_per_day for floor in (6.0, 1.0)]
     assert least == pytest.approx([24 * 6.0, 24 * 1.0])
     assert TIMES_S[-1] > 9e5
+
+
+@pytest.mark.parametrize("rebalancing", list(Rebalancing))
+@pytest.mark.parametrize("members", [2, 12])
+def test_what_one_eviction_stalls_is_what_a_long_pause_costs_beyond_the_wait(
+    rebalancing: Rebalancing, members: int
+) -> None:
+    """Each of these evicts: until the removal the member's own partitions stand still, then come out and in."""
+    profile = calm(members=members, partitions=24, rebalancing=rebalancing, pauses=often(0.1, 2_000.0, 0.2))
+    asked = reckon(profile, np.array([10.0, 45.0, 120.0]))
+    whole = asked.terms["pauses"] / (asked.evictions_per_month / 30.0)
+    until_removed = 24 / members * asked.detection_s
+    assert asked.stalled_per_eviction == pytest.approx(whole - until_removed, rel=1e-3)
+
+
+def test_the_eviction_of_a_member_alone_stalls_until_its_group_begins_again() -> None:
+    """Nobody takes over: beyond its absence come the broker's delay for an empty group, the settling and its poll."""
+    law = often(0.1, 2_000.0, 0.2)
+    asked = reckon(calm(members=1, partitions=24, pauses=law), np.array([10.0, 45.0]))
+    whole = asked.terms["pauses"] / (asked.evictions_per_month / 30.0)
+    assert asked.stalled_per_eviction == pytest.approx(whole - 24 * law.law.mean_s, rel=1e-2)
+
+
+def test_what_one_eviction_stalls_where_no_absence_is_known_is_both_ways() -> None:
+    """Out and in: a member that comes later than the others have gone on."""
+    known = reckon(calm(members=4, partitions=16, pauses=often(2.0, 2_000.0, 0.3)))
+    unknown = reckon(calm(members=4, partitions=16))
+    assert unknown.stalled_per_eviction[0] == pytest.approx(known.stalled_per_eviction[0], rel=0.02)
+    assert np.isfinite(unknown.stalled_per_eviction).all()
+
+
+@given(groups)
+@settings(max_examples=20)
+def test_what_one_eviction_stalls_is_a_number(profile: Profile) -> None:
+    """Whatever the group is, so that a status can have it."""
+    each = reckon(profile).stalled_per_eviction
+    assert np.isfinite(each).all()
+    assert (each >= 0.0).all()

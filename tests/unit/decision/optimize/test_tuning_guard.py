@@ -104,7 +104,7 @@ def test_in_danger_safety_goes_first_then_what_is_expected_then_what_is_safest(
     per_month: float, session_s: float | None
 ) -> None:
     """What is expected must leave a quarter of the objective; costs decide among equals."""
-    now = CostPoint(with_session(question(), 10).current, 100.0, 0.0, 10.0, 20.0, 8.0, 0.0)
+    now = CostPoint(with_session(question(), 10).current, 100.0, 0.0, 10.0, 20.0, 8.0, 0.0, 1.0)
     table = offered((20, 101, 3.2, 6.0), (30, 104, 2.0, 5.5), (40, 108, 1.5, 5.0), (60, 120, 0.1, 0.2))
     chosen = guard.relief([table], now, per_month)
     assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s

@@ -1,5 +1,6 @@
 """Whole cycles on fakes: new values go to a part of the pods first, and what becomes of them then."""
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +11,7 @@ import pytest
 from heartbeat_tuner.domain.errors import ApiServerError, MetricsUnavailableError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.ports.fleet_stops import FleetStop, StopNote
-from tests.support import counters, stages, tried, worlds
+from tests.support import counters, manifests, stages, tried, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS
 from tests.support.tried import BEFORE, PODS, Fall, TriedStage
 
@@ -66,6 +67,10 @@ async def test_a_quarter_of_the_pods_has_the_values_first_and_then_all() -> None
     (write,) = stage.workloads.writes
     assert f"{write.target.session_timeout.total_seconds():g}s" == values["sessionTimeout"]
     assert evicted(stage) == FIRST_TWO
+    promise = stage.policies.status_of(ORDERS)["applied"]["promise"]
+    # What one eviction stalls hangs on the beat and the polls, not on the session.
+    assert 0.0 < promise["stalledPerEvictionBefore"] < 1_000.0
+    assert 0.0 < promise["stalledPerEvictionAfter"] < 1_000.0
     await stage.cycle()
     assert stage.canary == {}
 
@@ -323,10 +328,129 @@ async def test_in_another_mode_nobody_is_evicted_any_more() -> None:
     for _ in range(3):
         await stage.cycle()
     assert (evicted(stage), stage.canary["phase"]) == (FIRST_TWO, "Ended")
+    assert "mode Recommend evicts nobody: kubectl -n shop delete pod orders-" in stage.message("Applied")
     for name in sorted(stage.workloads.tried):
         stage.workloads.replace(name, f"uid-{name.removeprefix('orders-')}")
     await stage.cycle()
     assert stage.canary == {}
+
+
+async def test_without_the_right_to_evict_it_ends_once_and_says_which_pods_keep_the_values() -> None:
+    """The right is switched off in the middle: nobody is asked to evict, and no new pod gets the values."""
+    stage = await landed()
+    stage.may_evict = False
+    stage.restart()
+    await stage.cycle()
+    assert (stage.canary["phase"], stage.canary["leftAlone"]) == ("Ended", True)
+    said, asked, statuses = stage.message("Applied"), stage.workloads.asked, stage.policies.writes
+    pods = " ".join(sorted(stage.workloads.tried))
+    assert f"kubectl -n shop delete pod {pods}" in said
+    assert "operator.evictions" in said
+    assert stage.condition("Applied") == ("False", "CanaryEnded")
+    for _ in range(10):
+        await stage.cycle()
+    assert (stage.workloads.asked, stage.workloads.writes, stage.message("Applied")) == (asked, [], said)
+    assert stage.policies.writes - statuses <= 5, "that nothing is learnt meanwhile is noted ahead now and then"
+    for name in sorted(stage.workloads.tried):
+        stage.workloads.replace(name, f"uid-{name.removeprefix('orders-')}")
+    await stage.cycle()
+    assert (stage.canary["phase"], stage.workloads.tried) == ("Over", set())
+    assert stage.workloads.writes == []
+
+
+async def test_pods_of_values_that_failed_are_named_where_nobody_may_evict_them() -> None:
+    """The harm is said, and stays remembered: the condition Verified is the failure's."""
+    stage = await landed()
+    stage.workloads.crashing.update(stage.workloads.tried)
+    for name in stage.workloads.tried:
+        stage.workloads.unready(name)
+    stage.workloads.evict_error = ApiServerError("pods is forbidden", status=403)
+    await until(stage, lambda: bool(stage.policies.status_of(ORDERS).get("reverted")), cycles=3)
+    asked = stage.workloads.asked
+    for _ in range(30):
+        await stage.cycle()
+    assert stage.workloads.asked - asked <= 1, "the API server is not asked in each cycle"
+    assert (stage.canary["phase"], stage.canary["leftAlone"]) == ("Failed", True)
+    assert stage.condition("Verified") == ("False", "RolloutFailed")
+    assert "exit code 7" in stage.message("Applied")
+    assert "delete pod" in stage.message("Applied")
+    stage.workloads.evict_error = None
+    await stage.cycle(timedelta(hours=24))
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=5)
+    assert stage.workloads.tried == set()
+
+
+async def test_pods_that_fail_as_the_right_goes_have_failed() -> None:
+    """What was found against the values is not lost by that."""
+    stage = await landed()
+    stage.workloads.crashing.update(stage.workloads.tried)
+    for name in stage.workloads.tried:
+        stage.workloads.unready(name)
+    stage.may_evict = False
+    stage.restart()
+    await stage.cycle()
+    (failed,) = stage.policies.status_of(ORDERS)["reverted"]
+    assert failed["outcome"] == "RolloutFailed"
+    assert (stage.canary["phase"], stage.canary["leftAlone"], stage.workloads.asked) == ("Failed", True, 2)
+
+
+async def test_evictions_that_are_refused_end_it() -> None:
+    """The role was taken away, and the configuration was not: a ticket stays open for no pod that comes by itself."""
+    stage = TriedStage()
+    stage.workloads.evict_error = ApiServerError("pods is forbidden", status=403)
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=6)
+    assert stage.workloads.asked == 1
+    assert "no pod can be evicted any more" in stage.message("Applied")
+    for _ in range(5):
+        await stage.cycle()
+    assert (stage.workloads.asked, stage.workloads.writes) == (1, [])
+
+
+async def test_values_that_passed_are_written_without_the_right_to_evict() -> None:
+    """The template needs no eviction."""
+    stage = await landed()
+    await until(stage, lambda: stage.canary.get("phase") == "Passed", cycles=10)
+    stage.may_evict = False
+    stage.restart()
+    await until(stage, lambda: bool(stage.workloads.writes), cycles=3)
+
+
+@pytest.mark.parametrize("is_made_again", [False, True], ids=["deleted", "made again"])
+async def test_a_deleted_policy_leaves_pods_with_the_values_and_an_event_that_names_them(
+    *, is_made_again: bool
+) -> None:
+    """Nobody evicts without a policy. It is told once, whether or not another policy has the name by then."""
+    stage = await landed()
+    pods = " ".join(sorted(stage.workloads.tried))
+    stage.policies.delete_from_watch(ORDERS)
+    if is_made_again:
+        made = manifests.policy(spec={"mode": "Recommend"}, uid="uid-of-another")
+        stage.policies.stored[ORDERS] = made
+        stage.store.show(copy.deepcopy(made))
+    stage.policies.events.clear()
+    for _ in range(3):
+        await stage.cycle()
+    told = [event for event in stage.policies.events if event.reason == "CanaryEnded"]
+    assert [(event.policy, event.warning) for event in told] == [("orders", True)]
+    assert "policy shop/orders was deleted in the middle of a canary of sessionTimeout 30s → 17s" in told[0].message
+    assert told[0].message.endswith(f"kubectl -n shop delete pod {pods}")
+    assert (len(evicted(stage)), stage.workloads.writes) == (2, [])
+
+
+async def test_a_policy_that_is_deleted_after_its_canary_says_nothing_of_it() -> None:
+    """No pod has the values any more; and an Event that cannot be recorded stops no cycle."""
+    stage = await landed()
+    stage.workloads.tried.clear()
+    await stage.cycle()
+    stage.policies.delete_from_watch(ORDERS)
+    stage.policies.events.clear()
+    await stage.cycle()
+    assert stage.policies.events == []
+    other = await landed()
+    other.policies.delete_from_watch(ORDERS)
+    other.policies.event_error = ApiServerError("no answer")
+    await other.cycle()
+    assert other.policies.event_attempts > 0
 
 
 async def test_too_few_pods_by_now_end_it_and_have_no_canary() -> None:

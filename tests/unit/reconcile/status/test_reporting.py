@@ -286,7 +286,10 @@ def test_what_holds_values_that_our_rollout_is_bringing_is_not_told(reason: Reas
 @pytest.mark.parametrize(
     ("of", "told"),
     [
-        (worlds.situation(of=worlds.policy(suspended=True)), "; else NothingToApply: there is nothing to write"),
+        (
+            worlds.situation(of=worlds.policy(suspended=True)),
+            "; else NothingToApply: there is no recommended change to write",
+        ),
         (worlds.storm(policy=worlds.policy(suspended=True)), ""),
         (
             worlds.situation(of=worlds.policy(suspended=True, application=APPLICATION), has=worlds.workload(CURED)),

@@ -54,3 +54,12 @@ def test_a_rate_of_no_time_has_no_dot() -> None:
     dots = [attributes["class"] for tag, attributes in parsed(drawing.svg).tags if tag == "circle"]
     assert dots == ["dot new"]
     assert "1 in under 0.01 days" in parsed(drawing.svg).text
+
+
+def test_the_words_have_stalled_partition_seconds_where_they_are_known() -> None:
+    """The interval is that of the rate: what one eviction stalls has none."""
+    rate = RateEntry(episodes=14, days=14, per_day_lower=0.5, per_day_upper=2.0, stalled_each=40.0)
+    words = interval_figures.rate_words(rate)
+    assert words.endswith(": 20 to 80 stalled partition-s a day, where one eviction stalls 40")
+    unknown = RateEntry(episodes=0, days=0.0, per_day_lower=0.0, stalled_each=40.0)
+    assert "stalled" not in interval_figures.rate_words(unknown)

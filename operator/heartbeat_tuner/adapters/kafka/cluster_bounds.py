@@ -1,0 +1,46 @@
+"""How many brokers a cluster has, and between which times sessions and heartbeats must be there.
+
+Sessions of classic groups are what one broker says. Of groups of the consumer protocol all brokers are asked: each may
+become the coordinator. What a controller of its own accepts no request shows, but for one that only validates.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent
+from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
+from heartbeat_tuner.domain.kafka_groups import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION, Cluster
+
+_ASSUMED: Final = (DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
+
+_log = structlog.get_logger()
+
+
+def read(client: KafkaClient, answers: ClusterAnswers, nodes: Sequence[int], *, timeout_s: float) -> Cluster:
+    """Return the size and the bounds of a cluster.
+
+    Args:
+        client: of the cluster.
+        answers: what its answers mean.
+        nodes: the ids of its brokers, one at least.
+        timeout_s: for one request.
+
+    Raises:
+        ClusterUnreachableError: the first broker did not answer.
+    """
+    resources = [ConfigResource(ResourceType.BROKER, str(node)) for node in sorted(nodes)]
+    asked = client.admin.describe_configs(resources, request_timeout=timeout_s)
+    client.wait(asked.values())
+    futures = [asked[resource] for resource in resources]
+    error = error_of(futures[0])
+    if error is not None and is_silent(error):
+        raise client.silence()
+    consumer, classic = answers.consumer_bounds(futures), answers.broker_times(futures[0])
+    if isinstance(classic, str):
+        _log.warning("broker bounds not read, Kafka's defaults are assumed", cluster=answers.cluster, error=classic)
+    low, high = _ASSUMED if isinstance(classic, str) else classic
+    bounds = None if isinstance(consumer, str) else consumer
+    return Cluster(len(nodes), low, high, bounds_assumed=isinstance(classic, str), consumer=bounds)

@@ -1,0 +1,26 @@
+"""`ConsumerGroupPolicy` v1alpha1: what the tuner wrote into a group's configuration at the broker."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from heartbeat_tuner.api.v1alpha1.fields import Model, PositiveDuration, moment
+
+
+class GroupValues(Model):
+    """What is set for a group itself at the broker; what is left out is the broker's own value."""
+
+    session_timeout: PositiveDuration | None = None
+    heartbeat_interval: PositiveDuration | None = None
+
+
+class GroupConfigStatus(Model):
+    """The last write into the group's configuration, noted before it is done."""
+
+    cluster_ref: Annotated[str, Field(max_length=63)]
+    group_id: Annotated[str, Field(max_length=255)]
+    values: GroupValues
+    previous: Annotated[GroupValues, Field(description="What was set for the group before; to be written to go back.")]
+    at: Annotated[str, AfterValidator(moment), Field(description="When.", json_schema_extra={"format": "date-time"})]
+    spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
+    answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]

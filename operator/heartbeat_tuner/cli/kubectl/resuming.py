@@ -1,0 +1,15 @@
+"""`kubectl heartbeat-tuner resume`."""
+
+from typing import Any
+
+import click
+
+from heartbeat_tuner.cli.kubectl import cluster_options, policy_suspension
+
+
+@click.command("resume")
+@click.argument("names", nargs=-1, required=True)
+@cluster_options.one_namespace
+def command(*, names: tuple[str, ...], **flags: Any) -> None:
+    """End the suspension of policies."""
+    policy_suspension.suspend(cluster_options.kubectl(**flags), names, suspended=False)

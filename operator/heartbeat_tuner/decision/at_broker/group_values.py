@@ -1,0 +1,109 @@
+"""Which session should a group of the consumer protocol have at the broker?
+
+A member of such a group keeps its id when the coordinator fences it, and no counter counts that. What the Java
+consumer's listener was told is a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short,
+and nothing to shorten one by, or to call one long enough. So only what the record demands is recommended, and the
+heartbeat interval is left alone.
+"""
+
+import dataclasses
+from typing import Final
+
+from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.decision.evictions import assessment
+from heartbeat_tuner.decision.optimize import remedy
+from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.models.group_model import Fitted, Unfitted
+
+PROPERTIES: Final = (
+    "What may be set is said by group.consumer.{min,max}.session.timeout.ms and "
+    "group.consumer.{min,max}.heartbeat.interval.ms of the brokers and, with processes of their own, of the "
+    "controllers, which a restart changes"
+)
+
+
+def decided(
+    group: Group,
+    policy: Policy,
+    client: Client,
+    cluster: Cluster,
+    model: Fitted | Unfitted,
+    record: Record,
+    current: LivenessSettings,
+    shown: Finding,
+) -> Decision:
+    """Return what is to be done for a group of the consumer protocol.
+
+    Args:
+        group: as the coordinator describes it.
+        policy: of the group.
+        client: the card of its library.
+        cluster: what its brokers accept.
+        model: what it may ask for beyond the rule.
+        record: what was seen of it.
+        current: what is in force: session and heartbeat are the group's.
+        shown: what the record shows.
+    """
+    per_month = policy.objective.max_false_evictions_per_month
+    if group.config is None or not assessment.silences_are_dangerous(record, per_month):
+        return Decision(Verdict.UNKNOWN, _unknown(group, record))
+    if shown.reason not in {Reason.DANGER, Reason.UNSTABLE}:
+        return Decision(Verdict.UNKNOWN, shown)
+    bounds = cluster.for_consumer_groups()
+    chosen = remedy.choose(client, policy, bounds, model, record, current, cause=Reason.DANGER)
+    if isinstance(chosen, allowed_values.Infeasible):
+        is_brokers = bounds.max_session_timeout <= policy.objective.max_detection_time
+        advice = join(". ", (chosen.message, PROPERTIES if is_brokers else ""))
+        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, shown.message), advice=advice)
+    target = dataclasses.replace(current, session_timeout=chosen.settings.session_timeout)
+    where = say(
+        "It is consumer.session.timeout.ms of group {group} at the broker, in force without a restart",
+        group=group.group_id,
+    )
+    advice = join(". ", (chosen.message, where))
+    return Decision(Verdict.CHANGE, shown, advice=advice, target=target, at_broker=True)
+
+
+def _unknown(group: Group, record: Record) -> Finding:
+    """Say whose S and H are in a group of the consumer protocol, and what is known of its fencings."""
+    return Finding(
+        Reason.CONSUMER_PROTOCOL,
+        say(
+            "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
+            "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}. "
+            "{fencings}: they are left alone",
+            group=group.group_id,
+            prescribed=_prescribed(group),
+            fencings=_fencings(record),
+        ),
+    )
+
+
+def _prescribed(group: Group) -> Sentence | str:
+    if group.config is None:
+        return "could not be read"
+    return say(
+        "are a session of {session} and a heartbeat every {interval}",
+        session=group.config.session_timeout,
+        interval=group.config.heartbeat_interval,
+    )
+
+
+def _fencings(record: Record) -> Sentence:
+    if not record.evictions:
+        return say(
+            "Whether members were fenced is not known: a Java consumer with a rebalance listener shows it "
+            "(partition-lost-latency-max), and nothing showed any"
+        )
+    return say(
+        "Members were seen to be fenced {evictions} times, and {enough} within an hour are acted on",
+        evictions=Reading(record.evictions),
+        enough=assessment.ENOUGH_EVICTIONS,
+    )

@@ -1,0 +1,51 @@
+"""What became of a write into a group's configuration, by what the broker shows? Pure.
+
+The write was noted before it was done, and its answer may be lost. A broker may show the value before for a moment.
+"""
+
+import dataclasses
+from datetime import datetime, timedelta
+from typing import Final
+
+from heartbeat_tuner.domain.kafka_groups import Group, GroupWrite
+from heartbeat_tuner.domain.policies import Policy
+
+SHOWN_WITHIN: Final = timedelta(seconds=60)
+"""A broker shows a new value well before; what it shows until then may be the one before."""
+
+
+def after_look(policy: Policy, group: Group, now: datetime) -> Policy:
+    """Return a policy with its last write as it is known after a look; without it where it was not done.
+
+    Args:
+        policy: with the write as its status has it.
+        group: as it is described.
+        now: the time of the look.
+    """
+    write = policy.group_write
+    settled = None if write is None else _settled(write, policy, group, now)
+    return policy if settled is write else dataclasses.replace(policy, group_write=settled)
+
+
+def _settled(write: GroupWrite, policy: Policy, group: Group, now: datetime) -> GroupWrite | None:
+    if (write.cluster, write.group_id) != (policy.cluster, policy.group_id):
+        return None
+    if write.answered or group.config is None:
+        return write
+    overrides = group.config.overrides
+    if overrides == write.values:
+        return dataclasses.replace(write, answered=True)
+    return None if overrides == write.previous and not is_awaited(write, group, now) else write
+
+
+def is_foreign(write: GroupWrite | None, group: Group, now: datetime) -> bool:
+    """Whether somebody set another value since our last write."""
+    if write is None or group.config is None or group.config.overrides == write.values:
+        return False
+    return not is_awaited(write, group, now)
+
+
+def is_awaited(write: GroupWrite, group: Group, now: datetime) -> bool:
+    """Whether the broker may only not show our last write yet."""
+    shows_before = group.config is not None and group.config.overrides == write.previous
+    return shows_before and now - write.at <= SHOWN_WITHIN

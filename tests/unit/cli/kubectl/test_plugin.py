@@ -1,0 +1,116 @@
+"""The plugin and a kubectl that says what a test wants: flags, failures, and looking until somebody ends it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from heartbeat_tuner.api.v1alpha1 import models_v1alpha1, spec_v1alpha1
+from heartbeat_tuner.api.v1alpha1.fields import GROUP
+from heartbeat_tuner.cli.kubectl import cluster_options
+from heartbeat_tuner.cli.kubectl.plugin import MODULES, plugin
+from tests.support import reports
+
+
+class FakeKubectl:
+    """A program `kubectl` that prints a text, or fails, and notes how it was called."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.says("")
+
+    def says(self, text: str, *, status: int = 0) -> None:
+        """Print this, on the error output where it fails."""
+        (self._folder / "text").write_text(text)
+        script = f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self._folder}/calls\ncat {self._folder}/text'
+        script += " >&2\nexit 1\n" if status else "\n"
+        program = self._folder / "kubectl"
+        program.write_text(script)
+        program.chmod(0o755)
+
+    def calls(self) -> list[str]:
+        """Return the arguments of all calls."""
+        calls = self._folder / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKubectl:
+    """The first kubectl on the PATH."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return FakeKubectl(tmp_path)
+
+
+def run(*arguments: str) -> Result:
+    """Run the plugin."""
+    return CliRunner().invoke(plugin, arguments)
+
+
+def test_kubectl_s_names_of_our_kinds_are_the_api_s() -> None:
+    """They are written twice, since the models of the API take long to import."""
+    assert f"{spec_v1alpha1.PLURAL}.{GROUP}" == cluster_options.POLICIES
+    assert f"{models_v1alpha1.PLURAL}.{GROUP}" == cluster_options.MODELS
+
+
+def test_flags_are_passed_on(kubectl: FakeKubectl) -> None:
+    """As kubectl has them, and with a limit of time for each request."""
+    assert run("pause", "orders", "-n", "shop", "--context=blue", "--kubeconfig=k").exit_code == 0
+    (call,) = kubectl.calls()
+    assert call.startswith('patch consumergrouppolicies.heartbeat-tuner.dev orders --type=merge --patch={"spec": ')
+    assert "--kubeconfig=k --context=blue --namespace=shop --request-timeout=30s" in call
+
+
+def test_what_kubectl_says_is_the_error(kubectl: FakeKubectl) -> None:
+    """In one line that steers no terminal, with status 2."""
+    kubectl.says("error: You must be logged in\x1b[2J\nto the server", status=1)
+    result = run("status")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: error: You must be logged in\\x1b[2J to the server\n"
+
+
+def test_without_a_kubectl_the_sentence_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Not a traceback."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = run("resume", "orders")
+    assert result.exit_code == 2
+    assert "kubectl is not on the PATH" in result.stderr
+
+
+def test_all_namespaces_are_asked_without_pods(kubectl: FakeKubectl) -> None:
+    """Of a large cluster they would be too many."""
+    kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
+    result = run("status", "-A")
+    assert result.exit_code == 0, result.output
+    assert "shop/orders  Apply  Healthy: Healthy" in result.stdout
+    first, *others = kubectl.calls()
+    assert "--all-namespaces" in first
+    assert others == ["get deployment orders --ignore-not-found --output=json --namespace=shop --request-timeout=30s"]
+
+
+def test_an_empty_namespace_says_so(kubectl: FakeKubectl) -> None:
+    """No silence that could be a failure."""
+    kubectl.says(json.dumps({"kind": "List", "items": []}))
+    assert run("status").stdout == "no policies found\n"
+
+
+def test_watching_ends_at_an_interrupt(kubectl: FakeKubectl) -> None:
+    """With status 0; what did not change is printed once."""
+    kubectl.says(json.dumps({"kind": "List", "items": []}))
+    program = "from heartbeat_tuner.cli.kubectl.plugin import main; main()"
+    watching = subprocess.Popen([sys.executable, "-c", program, "status", "--watch"], stdout=subprocess.PIPE, text=True)
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "no policies found\n"
+    watching.send_signal(signal.SIGINT)
+    rest, _ = watching.communicate(timeout=30)
+    assert (watching.returncode, rest.strip()) == (0, "")
+
+
+def test_every_command_has_its_module() -> None:
+    """Each imports, and has help."""
+    for name in MODULES:
+        assert run(name, "--help").exit_code == 0

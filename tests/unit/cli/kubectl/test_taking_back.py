@@ -1,0 +1,117 @@
+"""What `revert` writes, and when it writes nothing."""
+
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.cli.kubectl import taking_back, workload_selectors
+from heartbeat_tuner.cli.kubectl.taking_back import NothingToRevertError
+from heartbeat_tuner.cli.reporting import reported_policies
+from heartbeat_tuner.domain.policies import Policy
+from tests.support import reports
+from tests.support.worlds import NOW
+
+UID = reports.policy()["status"]["applied"]["workloadUid"]
+AT = reports.policy()["status"]["applied"]["at"]
+NEW, OLD = {"SESSION": "30000", "BEAT": "1000"}, {"SESSION": "1000"}
+
+
+def policy(**changes: Any) -> Policy:
+    """Return a policy whose last change has other fields."""
+    applied = {**reports.policy()["status"]["applied"], "container": "app", "entries": NEW, "previousEntries": OLD}
+    (view,), _ = reported_policies.read([reports.policy(applied={**applied, **changes})], NOW)
+    return view.policy
+
+
+def deployment(env: dict[str, str], *, uid: str = UID) -> dict[str, Any]:
+    """Return the policy's Deployment with these values."""
+    entries = [{"name": name, "value": value} for name, value in env.items()]
+    containers = [{"name": "sidecar"}, {"name": "app", "env": [*entries, {"name": "POD", "valueFrom": {}}]}]
+    return {
+        "metadata": {"uid": uid, "resourceVersion": "7"},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+
+
+def patch_of(found: Policy, workload: dict[str, Any]) -> taking_back.TemplatePatch:
+    """Return what takes the last change out of the policy's Deployment."""
+    ((ref, application),) = taking_back.last_change(found).items()
+    return taking_back.template_patch(ref, application, workload)
+
+
+def test_the_values_before_are_written_and_added_entries_go() -> None:
+    """To the version of the object that was read, and to no other."""
+    found = patch_of(policy(), deployment(NEW))
+    env = [{"name": "SESSION", "value": "1000"}, {"name": "BEAT", "$patch": "delete"}]
+    assert found.patch == {
+        "metadata": {"resourceVersion": "7"},
+        "spec": {"template": {"spec": {"containers": [{"name": "app", "env": env}]}}},
+    }
+    assert found.moved == {"SESSION": ("30000", "1000"), "BEAT": ("1000", None)}
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        (deployment({**NEW, "SESSION": "45000"}), "SESSION has 45s, not the 30s that the operator wrote"),
+        (deployment({"SESSION": "30000"}), "BEAT has no entry, not the 1s that the operator wrote"),
+        (deployment(NEW, uid="another"), "it was created again since the change"),
+    ],
+)
+def test_a_workload_that_somebody_changed_is_left_alone(workload: dict[str, Any], words: str) -> None:
+    """What stands there now is newer than the change."""
+    with pytest.raises(NothingToRevertError, match=words):
+        patch_of(policy(), workload)
+
+
+def test_a_change_that_does_not_name_its_variables_cannot_be_reverted() -> None:
+    """Of an operator before this one; a person has another way."""
+    with pytest.raises(NothingToRevertError, match="use kubectl rollout undo"):
+        patch_of(policy(entries=None, previousEntries=None), deployment(NEW))
+
+
+def test_a_revert_of_the_operators_is_not_reverted() -> None:
+    """To take that back would write the values that did harm."""
+    with pytest.raises(NothingToRevertError, match="the operator reverted its last change itself, at 20"):
+        taking_back.last_change(policy(reverts="2026-03-02T11:00:00Z"))
+
+
+def test_without_a_change_there_is_nothing_to_revert() -> None:
+    """Nor where somebody has taken it out already."""
+    (view,), _ = reported_policies.read([reports.policy(applied=None)], NOW)
+    with pytest.raises(NothingToRevertError, match="the operator has written no values"):
+        taking_back.last_change(view.policy)
+    applied = reports.policy()["status"]["applied"]
+    taken = {"applied": applied, "seen": "2026-03-02T11:58:00Z", "generation": 2, "by": "kubectl-edit"}
+    (view,), _ = reported_policies.read([reports.policy(takenBack=taken)], NOW)
+    with pytest.raises(NothingToRevertError, match="kubectl-edit has taken the last change out already"):
+        taking_back.last_change(view.policy)
+
+
+def test_all_workloads_of_the_last_change_are_reverted() -> None:
+    """Those that it was not written to yet have an older one."""
+    document = reports.policy()
+    applied = {**document["status"]["applied"], "container": "app", "entries": NEW, "previousEntries": OLD}
+    document["spec"]["workloadRefs"] = [{"name": name, "container": "app"} for name in ("a", "b", "c")]
+    del document["spec"]["workloadRef"]
+    earlier = {**applied, "at": "2026-02-01T00:00:00Z"}
+    later = {**applied, "begun": AT, "at": "2026-03-02T11:55:00Z"}
+    document["status"]["workloads"] = [
+        {"kind": "Deployment", "name": name, "container": "app", "applied": change}
+        for name, change in (("a", applied), ("b", later), ("c", earlier))
+    ]
+    (view,), problems = reported_policies.read([document], NOW)
+    assert not problems
+    assert [ref.key.name for ref in taking_back.last_change(view.policy)] == ["a", "b"]
+
+
+def test_selectors_are_as_kubectl_reads_them() -> None:
+    """Labels and all operators."""
+    rules = [
+        {"key": "tier", "operator": "In", "values": ["a", "b"]},
+        {"key": "old", "operator": "NotIn", "values": ["x"]},
+        {"key": "app", "operator": "Exists"},
+        {"key": "gone", "operator": "DoesNotExist"},
+    ]
+    selector = {"matchLabels": {"app": "orders"}, "matchExpressions": rules}
+    assert workload_selectors.text(selector) == "app=orders,tier in (a,b),old notin (x),app,!gone"

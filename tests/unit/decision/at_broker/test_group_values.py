@@ -1,0 +1,133 @@
+"""Which session a group of the consumer protocol should have at the broker."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupConfig, GroupOverrides
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Mode, Objective
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+from tests.support import worlds
+from tests.support.worlds import seconds
+
+BOUNDS = ConsumerBounds(seconds(1), seconds(60), seconds(1), seconds(15))
+
+
+def modern(session_s: float = 20, *, evictions: int = 9) -> DecisionInput:
+    """Return the input of a Java group of the consumer protocol whose session somebody set at the broker.
+
+    Args:
+        session_s: that session, in seconds.
+        evictions: members that were seen to be fenced, in an hour.
+    """
+    now = worlds.java_settings(f"{session_s}s", "5s")
+    inputs = worlds.situation(
+        of=worlds.java_policy(),
+        has=worlds.workload(now),
+        seen=worlds.record(evictions=evictions),
+        on=dataclasses.replace(worlds.cluster(), consumer=BOUNDS, alters_groups=True),
+    )
+    config = GroupConfig(seconds(session_s), seconds(5), GroupOverrides(seconds(session_s)))
+    group = dataclasses.replace(inputs.group, consumer_protocol=True, config=config)
+    return dataclasses.replace(inputs, group=group)
+
+
+def target(inputs: DecisionInput) -> LivenessSettings:
+    """Return what a decision sets at the broker."""
+    decision = decide(inputs)
+    assert decision.to_alter is not None
+    return decision.to_alter
+
+
+def test_a_session_that_fences_members_is_raised_at_the_broker_and_nowhere_else() -> None:
+    """Its heartbeat and the client's own limits stay: nothing showed anything against them."""
+    decision = decide(modern())
+    assert (decision.verdict, decision.finding.reason, decision.hold) == (Verdict.CHANGE, Reason.DANGER, None)
+    assert decision.to_alter == worlds.java_settings("45s", "5s")
+    assert decision.to_apply is None
+
+
+@pytest.mark.parametrize("evictions", [0, 1, 2])
+def test_nothing_is_said_of_a_group_that_shows_too_little(evictions: int) -> None:
+    """Neither health nor danger: 0 may be a consumer that never shows a loss."""
+    decision = decide(modern(evictions=evictions))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.CONSUMER_PROTOCOL)
+    assert decision.target is None
+
+
+def test_values_that_cannot_be_read_are_not_changed() -> None:
+    """Whatever was seen: it is not known from where a session would be raised."""
+    inputs = modern()
+    unread = dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, config=None))
+    assert decide(unread).finding.reason is Reason.CONSUMER_PROTOCOL
+
+
+def test_members_that_do_not_poll_are_no_matter_of_the_session() -> None:
+    """That finding is shown as it is; M is the client's, and is not written for such a group."""
+    inputs = modern()
+    record = dataclasses.replace(worlds.record(evictions=9), poll_gap_evictions=9, longest_poll_gap=seconds(301))
+    decision = decide(dataclasses.replace(inputs, record=record))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.POLL_GAP_EXCEEDS_LIMIT)
+    assert decision.target is None
+
+
+def test_where_the_brokers_bounds_forbid_it_they_are_named_with_where_they_belong() -> None:
+    """No value is moved to the least bad."""
+    asked = Objective(timedelta(minutes=10), 1.0)
+    inputs = modern(45)
+    decision = decide(dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, objective=asked)))
+    assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
+    assert "the broker's group.consumer.max.session.timeout.ms allows at most 1m" in decision.advice
+    for words in ("group.consumer.{min,max}.heartbeat.interval.ms", "brokers", "controllers"):
+        assert words in decision.advice
+
+
+def test_a_limit_of_the_policys_own_is_no_matter_of_brokers() -> None:
+    """Then nobody is sent to their properties."""
+    asked = Objective(seconds(21), 1.0)
+    inputs = modern()
+    decision = decide(dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, objective=asked)))
+    assert decision.verdict is Verdict.INFEASIBLE
+    assert "objective.maxDetectionTime" in decision.advice
+    assert "controllers" not in decision.advice
+
+
+def test_bounds_that_cannot_be_read_are_assumed_and_said_to_be() -> None:
+    """Kafka's own: S of 45 s at least. The request that only validates has the last word."""
+    inputs = modern()
+    assumed = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, consumer=None))
+    assert target(assumed).session_timeout == seconds(45)
+    assert "group.consumer.min.session.timeout.ms (assumed)" in decide(assumed).advice
+
+
+@given(
+    st.integers(4, 60),
+    st.integers(0, 40),
+    st.tuples(st.integers(1, 45), st.integers(45, 1_800)),
+    st.sampled_from([Mode.APPLY, Mode.RECOMMEND]),
+)
+def test_a_session_is_never_lowered_and_never_outside_the_brokers_bounds(
+    session_s: int, evictions: int, bounds_s: tuple[int, int], mode: Mode
+) -> None:
+    """Whatever is set and seen; and H is never touched."""
+    low, high = map(seconds, bounds_s)
+    inputs = modern(session_s, evictions=evictions)
+    bounds = dataclasses.replace(BOUNDS, min_session=low, max_session=high)
+    cluster = dataclasses.replace(inputs.cluster, consumer=bounds)
+    inputs = dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, mode=mode), cluster=cluster)
+    decision = decide(inputs)
+    assert decision.to_apply is None
+    if decision.target is not None:
+        assert low <= decision.target.session_timeout <= high
+        assert decision.target == dataclasses.replace(
+            worlds.java_settings(f"{session_s}s", "5s"), session_timeout=decision.target.session_timeout
+        )
+        assert decision.target.session_timeout > seconds(session_s)
+    assert decision.to_alter is None or mode is Mode.APPLY

@@ -1,0 +1,61 @@
+"""What became of a write into a group's configuration, by what the broker shows."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.decision.at_broker import last_write
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupOverrides, GroupWrite
+from tests.support import worlds
+from tests.support.worlds import NOW, seconds
+
+BEFORE, OURS, THEIRS = GroupOverrides(seconds(6)), GroupOverrides(seconds(45)), GroupOverrides(seconds(30))
+LATE = NOW + last_write.SHOWN_WITHIN + seconds(1)
+WRITE = GroupWrite("main", "orders", OURS, BEFORE, NOW, spec="")
+ANSWERED = dataclasses.replace(WRITE, answered=True)
+
+
+def group(overrides: GroupOverrides | None) -> Group:
+    """Return the group with its own values; None where they cannot be read."""
+    config = None if overrides is None else GroupConfig(seconds(45), seconds(5), overrides)
+    return dataclasses.replace(worlds.group(), consumer_protocol=True, config=config)
+
+
+@pytest.mark.parametrize(
+    ("write", "shown", "settled"),
+    [
+        (None, OURS, None),
+        (WRITE, OURS, ANSWERED),  # done, though its answer was lost
+        (WRITE, BEFORE, None),  # not done: the writer died before
+        (WRITE, THEIRS, WRITE),  # nobody knows whether it was done before somebody set that
+        (WRITE, None, WRITE),
+        (ANSWERED, BEFORE, ANSWERED),  # done, and taken back
+        (dataclasses.replace(ANSWERED, group_id="other"), OURS, None),  # the policy names another group by now
+        (dataclasses.replace(ANSWERED, cluster="other"), OURS, None),
+    ],
+    ids=["none", "done", "not-done", "overtaken", "unreadable", "taken-back", "other-group", "other-cluster"],
+)
+def test_a_lost_answer_is_found(write: GroupWrite | None, shown: GroupOverrides, settled: GroupWrite | None) -> None:
+    """By the value that the broker shows once it would show ours."""
+    policy = worlds.policy(group_write=write)
+    assert last_write.after_look(policy, group(shown), LATE).group_write == settled
+
+
+def test_a_broker_that_shows_the_value_before_is_given_time() -> None:
+    """A write is not called lost, nor overruled, while the broker may only not show it yet."""
+    for write in (WRITE, ANSWERED):
+        policy = worlds.policy(group_write=write)
+        assert last_write.after_look(policy, group(BEFORE), NOW + seconds(5)).group_write == write
+        assert last_write.is_awaited(write, group(BEFORE), NOW + seconds(5))
+        assert not last_write.is_foreign(write, group(BEFORE), NOW + seconds(5))
+        assert last_write.is_foreign(write, group(BEFORE), LATE)
+
+
+def test_only_another_value_than_ours_is_foreign() -> None:
+    """Whoever set it, and however soon; what cannot be read is nobody's."""
+    assert last_write.is_foreign(ANSWERED, group(THEIRS), NOW + timedelta(seconds=1))
+    assert last_write.is_foreign(ANSWERED, group(GroupOverrides()), LATE)
+    assert not last_write.is_foreign(ANSWERED, group(OURS), LATE)
+    assert not last_write.is_foreign(ANSWERED, group(None), LATE)
+    assert not last_write.is_foreign(None, group(THEIRS), LATE)

@@ -1,0 +1,115 @@
+"""Fencings of members of the consumer protocol, as far as the Java consumer's metrics show them: a lower bound."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record
+from heartbeat_tuner.metrics import lost_partitions
+from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.record import RecordScope
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import counters, worlds
+from tests.support.counters import JMX, Answers
+from tests.support.worlds import NOW
+
+SCRAPE_S = 15
+SINCE = NOW - timedelta(minutes=30)
+OLD = worlds.pod(started=NOW - worlds.HOUR)
+YOUNG = worlds.pod(started=SINCE)
+LIMIT = timedelta(minutes=5)
+WINDOW_S = 60.0
+"""For so long a loss shows here; the client's window holds 59 to 86 s."""
+
+
+def losing(*ages_s: float, poll_gap: float = 0.5) -> Answers:
+    """Return what a pod exports that lost its partitions so many seconds after the record's beginning.
+
+    Args:
+        ages_s: of each loss.
+        poll_gap: the longest time between two polls that shows with the first loss, in seconds.
+    """
+    begins_s = SINCE.timestamp() - 600
+    times_s = [begins_s + SCRAPE_S * number for number in range(int((NOW.timestamp() - begins_s) / SCRAPE_S) + 1)]
+    losses_s = [SINCE.timestamp() + age_s for age_s in ages_s]
+
+    def shown(at: float) -> float:
+        return 0.0 if any(lost <= at < lost + WINDOW_S for lost in losses_s) else float("nan")
+
+    labels = counters.labels("orders-0", client_id="consumer-orders-1")
+
+    def of(values: Iterable[float]) -> list[Series]:
+        return [Series.from_raw(labels, zip(times_s, values, strict=True))]
+
+    return {
+        Quantity.HEARTBEATS: of((at - begins_s) // 5 for at in times_s),
+        Quantity.REBALANCES: of(1.0 for _ in times_s),
+        Quantity.REBALANCE_TIME: of(1.0 for _ in times_s),
+        Quantity.POLL_AGE: of(0.0 for _ in times_s),
+        Quantity.POLL_GAP_MAX: of(poll_gap if losses_s and at >= losses_s[0] else 0.5 for at in times_s),
+        Quantity.PARTITIONS_LOST_LATENCY_MAX: of(shown(at) for at in times_s),
+    }
+
+
+def counted(answers: Answers, pod: Pod = OLD) -> int:
+    """Return how many losses are counted in the record."""
+    return len(lost_partitions.losses([pod], answers, since_s=SINCE.timestamp()))
+
+
+def recorded(answers: Answers, *changes: MemberChange, consumer_protocol: bool = True) -> Record:
+    """Return the record of a group of one pod."""
+    scope = RecordScope(worlds.java_policy(), [OLD], LIMIT, changes, SINCE, NOW, consumer_protocol=consumer_protocol)
+    group = ("shop", "orders")
+    found = resolver.by_group(counters.exported(answers, JMX), [JMX], {group})[group][JMX]
+    record = records.measure(scope, found, JMX, query=lambda quantity: quantity.camel)
+    assert isinstance(record, Record)
+    return record
+
+
+def test_losses_that_are_a_window_apart_are_each_counted() -> None:
+    """The number is the listener's time: 0 is a loss, too."""
+    assert counted(losing()) == 0
+    assert counted(losing(100)) == 1
+    assert counted(losing(100, 300, 900)) == 3
+
+
+def test_losses_within_a_window_may_be_one_and_count_as_one() -> None:
+    """The second only keeps the number there for longer."""
+    assert counted(losing(100, 120)) == 1
+
+
+def test_a_loss_that_may_have_been_before_the_record_does_not_count() -> None:
+    """One that shows at the first scrape may be older; one after a scrape that showed none is not."""
+    assert counted(losing(-20)) == 0
+    assert counted(losing(-1)) == 0
+    assert counted(losing(16)) == 1
+
+
+def test_a_pod_that_started_with_the_record_lost_nothing_before() -> None:
+    """Its first scrape may show a loss already."""
+    assert counted(losing(1), YOUNG) == 1
+
+
+@given(st.lists(st.floats(0, 1_700), max_size=12))
+def test_no_more_are_counted_than_there_were(ages_s: list[float]) -> None:
+    """However they lie: what is counted is a lower bound."""
+    assert counted(losing(*ages_s)) <= len(ages_s)
+
+
+def test_the_record_of_a_consumer_group_counts_losses_and_no_changed_ids() -> None:
+    """A member keeps its id through a fencing: another id is a consumer that was closed and made again."""
+    change = MemberChange(SINCE + timedelta(minutes=5), OLD.name)
+    record = recorded(losing(100, 300), change)
+    assert (record.evictions, record.counted_evictions, record.poll_gap_evictions) == (2, 2, 0)
+    assert record.evicted_pods == (OLD.name,)
+    assert recorded(losing(100, 300), change, consumer_protocol=False).evictions == 1
+
+
+def test_a_member_that_did_not_poll_left_of_its_own_accord() -> None:
+    """It lost its partitions by that, too, and no session would have kept them."""
+    record = recorded(losing(100, poll_gap=301.0))
+    assert (record.evictions, record.poll_gap_evictions) == (0, 1)

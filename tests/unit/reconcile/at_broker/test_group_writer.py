@@ -1,0 +1,230 @@
+"""Whole cycles over a group of the consumer protocol: what is written at the broker, once, and what is not."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from heartbeat_tuner.domain.errors import (
+    ApiServerError,
+    ClusterUnreachableError,
+    GroupConfigRefusedError,
+    NotLeaderError,
+)
+from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import counters, manifests, worlds
+from tests.support.counters import Answers
+from tests.support.stages import MINUTE, ORDERS, Stage
+from tests.support.worlds import NOW, seconds
+
+PODS = worlds.pods()
+SHORT, LONG, THEIRS = GroupOverrides(seconds(20)), GroupOverrides(seconds(45)), GroupOverrides(seconds(30))
+BOUNDS = ConsumerBounds(seconds(1), seconds(60), seconds(1), seconds(15))
+LOST_EVERY_S, SHOWN_S = 300.0, 60.0
+BEGINS, ENDS = NOW - 2 * worlds.HOUR, NOW + 6 * worlds.HOUR
+
+
+def fencing(until_s: float = ENDS.timestamp()) -> Answers:
+    """Return what Java consumers export that lose their partitions now and then, up to a time in Unix seconds."""
+
+    def of(pod: Pod, value: Any) -> Series:
+        times_s = (BEGINS.timestamp() + 15 * number for number in range(int((ENDS - BEGINS).total_seconds() / 15)))
+        labels = counters.labels(pod.name, client_id="consumer-orders-1")
+        return Series.from_raw(labels, ((at, value(at - BEGINS.timestamp())) for at in times_s))
+
+    def lost(age_s: float) -> float:
+        is_shown = age_s % LOST_EVERY_S < SHOWN_S and BEGINS.timestamp() + age_s < until_s
+        return 0.0 if is_shown else float("nan")
+
+    values: dict[Quantity, Any] = {
+        Quantity.HEARTBEATS: lambda age_s: age_s // 5,
+        Quantity.REBALANCES: lambda _: 1.0,
+        Quantity.REBALANCE_TIME: lambda _: 1.0,
+        Quantity.POLL_AGE: lambda _: 0.0,
+        Quantity.PARTITIONS_LOST_LATENCY_MAX: lost,
+    }
+    return {quantity: [of(pod, value) for pod in PODS] for quantity, value in values.items()}
+
+
+def modern(*, alters: bool = True, until_s: float = ENDS.timestamp(), **spec: Any) -> Stage:
+    """Return a Java group of the consumer protocol in danger, whose session of 20 s somebody set at the broker."""
+    stage = Stage(
+        [manifests.policy(spec={"client": {"library": "java"}, **spec})],
+        now=worlds.java_settings(),
+        answers=fencing(until_s),
+    )
+    stage.prometheus.convention = counters.JMX
+    stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(pod) for pod in PODS])
+    stage.groups.override("main", "orders", SHORT)
+    stage.groups.bounds = dataclasses.replace(worlds.cluster(), consumer=BOUNDS, alters_groups=alters)
+    return stage
+
+
+DANGEROUS: Final = 5
+"""Cycles of a minute until each member was seen to be fenced once since the first look, and values are written."""
+
+
+async def cycles(stage: Stage, count: int = DANGEROUS, after: timedelta = MINUTE) -> None:
+    """Run cycles."""
+    for _ in range(count):
+        await stage.cycle(after)
+
+
+def noted(stage: Stage) -> dict[str, Any]:
+    """Return what the status notes of the last write."""
+    found: dict[str, Any] = stage.policies.status_of(ORDERS).get("groupConfig", {})
+    return found
+
+
+async def test_a_session_is_raised_once_and_the_workload_is_left_alone() -> None:
+    """The status says what stood before: to go back is to set that again."""
+    stage = modern()
+    await cycles(stage, 20)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert stage.workloads.writes == []
+    assert (noted(stage)["values"], noted(stage)["previous"]) == ({"sessionTimeout": "45s"}, {"sessionTimeout": "20s"})
+    assert noted(stage)["answered"]
+    assert stage.condition("Applied") == ("True", "Applied")
+    assert "without a restart" in stage.message("Applied")
+    assert stage.policies.status_of(ORDERS)["current"]["sessionTimeout"] == "45s"
+
+
+@pytest.mark.parametrize(
+    ("spec", "alters", "reason"),
+    [
+        ({}, False, "GroupsNotAltered"),
+        ({"mode": "Recommend"}, True, "RecommendMode"),
+        ({"mode": "Initial"}, True, "RecommendMode"),
+        ({"suspend": True}, True, "Suspended"),
+    ],
+    ids=["read-only", "recommend", "initial", "suspended"],
+)
+async def test_without_leave_nothing_is_written_and_the_value_is_recommended(
+    spec: dict[str, Any], *, alters: bool, reason: str
+) -> None:
+    """Read-only is the default; and no new pod is given a session that its client would refuse to start with."""
+    stage = modern(alters=alters, **spec)
+    await cycles(stage)
+    status = stage.policies.status_of(ORDERS)
+    assert not stage.groups.alterations
+    assert not stage.workloads.writes
+    assert status["recommendation"]["target"]["sessionTimeout"] == "45s"
+    assert "initial" not in status
+    assert stage.condition("Applied") == ("False", reason)
+
+
+async def test_evictions_from_before_the_write_do_not_ask_for_more() -> None:
+    """The record begins at the write: else three losses under 20 s would demand a session beyond 45 s, too."""
+    stage = modern(rollout={"cooldown": "1s"}, until_s=(NOW + seconds(330)).timestamp())
+    await cycles(stage, 30)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert stage.condition("Recommended")[1] == "ConsumerProtocol"
+    assert stage.condition("Applied") == ("True", "Applied")
+
+
+async def test_a_write_is_noted_before_it_is_done() -> None:
+    """Nothing is written where that fails; and the note is of a write whose answer is open."""
+    stage = modern()
+    seen: list[dict[str, Any]] = []
+    stage.groups.before_altering = lambda: seen.append(dict(noted(stage)))
+    await cycles(stage)
+    (note,) = seen
+    assert (note["values"], note["answered"]) == ({"sessionTimeout": "45s"}, False)
+
+
+async def test_a_person_who_is_faster_is_not_overruled() -> None:
+    """What was set between the decision and the write stays; the status goes back to what it knew."""
+    stage = modern()
+    stage.groups.before_altering = lambda: stage.groups.override("main", "orders", THEIRS)
+    await cycles(stage)
+    assert stage.groups.alterations == []
+    assert stage.groups.overrides("main", "orders") == THEIRS
+    assert noted(stage) == {}
+
+
+async def test_a_value_that_somebody_sets_after_ours_is_left_alone_until_the_policy_asks_again() -> None:
+    """Whatever the group's record demands, cycle after cycle and under the next leader."""
+    stage = modern(rollout={"cooldown": "1s"})
+    await cycles(stage)
+    stage.groups.override("main", "orders", SHORT)
+    await cycles(stage, 12)
+    stage.restart()
+    await cycles(stage, 12)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert stage.condition("Applied") == ("False", "GroupConfigForeign")
+    assert "has sessionTimeout 20s at the broker, where the tuner wrote sessionTimeout 45s" in stage.message("Applied")
+    stage.policies.edit(ORDERS, objective={"maxFalseEvictionsPerMonth": 2})
+    await cycles(stage, 12)
+    assert stage.groups.alterations == [("orders", LONG)] * 2
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before-it-was-done", "after-it-was-done"])
+async def test_a_lost_answer_is_found_by_the_next_leader(*, is_done: bool) -> None:
+    """A write that was done is known as ours; one that was not is done again."""
+    stage = modern()
+
+    def lose() -> None:
+        raise ClusterUnreachableError("no answer")
+
+    if is_done:
+        stage.groups.after_altering = lose
+    else:
+        stage.groups.before_altering = lose
+    await cycles(stage)
+    assert stage.condition("Applied") == ("False", "ClusterUnreachable")
+    assert not noted(stage)["answered"]
+    stage.groups.before_altering = stage.groups.after_altering = lambda: None
+    stage.restart()
+    await cycles(stage, 12)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert noted(stage)["answered"]
+    assert stage.condition("Applied") == ("True", "Applied")
+
+
+async def test_what_kafka_refuses_is_told_in_its_words() -> None:
+    """Nothing is noted as written; it is tried again, since bounds and rights change."""
+    stage = modern()
+
+    def refuse() -> None:
+        raise GroupConfigRefusedError("must be in the range 45000 to 60000 inclusive")
+
+    stage.groups.before_altering = refuse
+    await cycles(stage)
+    assert stage.condition("Applied") == ("False", "GroupConfigRefused")
+    assert "45000 to 60000" in stage.message("Applied")
+    assert noted(stage) == {}
+
+
+async def test_nothing_is_written_where_the_note_cannot_be() -> None:
+    """A write that nobody would know of is worse than none."""
+    stage = modern()
+    await cycles(stage, 1)
+    stage.policies.error = ApiServerError("down")
+    await cycles(stage, 3)
+    assert stage.groups.alterations == []
+
+
+async def test_who_leads_no_more_writes_nothing_more() -> None:
+    """The fence ends the cycle, as it does for workloads."""
+    stage = modern()
+
+    def closed() -> None:
+        raise NotLeaderError("another leads")
+
+    stage.groups.before_altering = closed
+    with pytest.raises(NotLeaderError):
+        await cycles(stage)
+    assert stage.groups.alterations == []
+
+
+async def test_a_policy_that_is_edited_in_between_is_looked_at_again() -> None:
+    """Its decision may be another one."""
+    stage = modern()
+    await cycles(stage, 1)
+    stage.policies.edit_behind_the_watch(ORDERS, objective={"maxFalseEvictionsPerMonth": 2})
+    await cycles(stage, 2)
+    assert stage.groups.alterations == []
