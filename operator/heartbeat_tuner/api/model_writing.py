@@ -64,6 +64,8 @@ def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
             "perDay": list(quantity_model.pool.per_day),
             "spreads": list(quantity_model.pool.spreads),
         }
+        if quantity_model.pool.hides_from_s is not None:
+            document["pool"]["hidesFromSeconds"] = quantity_model.pool.hides_from_s
     if isinstance(quantity_model.tail, TailModel):
         document["tail"] = _tail_of(quantity_model.tail)
     else:

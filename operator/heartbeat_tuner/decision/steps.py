@@ -8,24 +8,27 @@ import dataclasses
 from collections.abc import Callable
 from typing import Final
 
-from heartbeat_tuner.decision import between_workloads, workload_parts
+from heartbeat_tuner.decision import between_workloads, cures, workload_parts
 from heartbeat_tuner.decision.at_broker import group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
-from heartbeat_tuner.decision.gates import record_consent, soundness
+from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import remedy, tuning
+from heartbeat_tuner.decision.optimize import tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
-from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
+from heartbeat_tuner.domain.evidence import Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import join, say
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
-from heartbeat_tuner.limits import allowed_values, plausibility
-from heartbeat_tuner.lint.checked_settings import Expectations
+from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.models.group_model import Unfitted
 
+_MISSED: Final = (
+    "no eviction shows, and yet {expected:.2g} a month are expected with the values set, where the objective allows "
+    "{objective:g}; nothing is known to be better by enough"
+)
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
@@ -174,7 +177,7 @@ def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Deci
     """Cure what the record shows, whatever a model says; a model may say what that brings."""
     if derived.shown.reason is Reason.HEALTHY:
         return None
-    decision = _cured(inputs, derived.record, derived.current.settings, derived.shown)
+    decision = cures.cured(inputs, derived.record, derived.current.settings, derived.shown)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
@@ -188,12 +191,18 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
         return None
     counted, answer = evidence.shown(inputs.per_month), derived.answer
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
-    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.reason in answers:
-        finding, advice = Finding(answer.reason, counted), _advice(inputs, answer)
-        return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=tuning.forecast(answer))
+    if isinstance(answer, Answer) and derived.is_founded(answer):
+        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
+        if answer.reason in answers:
+            finding = Finding(answer.reason, counted)
+            return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
+        if answer.target is None and answer.objective_met is False:
+            # The rule knows no prices: it would have the group stand still for longer than its evictions make it.
+            finding = Finding(Reason.INFEASIBLE, counted)
+            return Decision(Verdict.INFEASIBLE, finding, advice=say(cures.TOO_DEAR, answer=advice), forecast=forecast)
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
-    decision = _cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))
+    decision = cures.cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
@@ -219,11 +228,15 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
 
 
 def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Leave values that no others beat by enough."""
+    """Leave values that no others beat by enough; who is expected to miss the objective is not called healthy."""
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
+    verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
+    if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
+        missed = say(_MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
+        verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
+    return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
 
 
 def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -285,20 +298,3 @@ def _advice(inputs: DecisionInput, answer: Answer) -> str:
         least=inputs.held.value,
         budget=inputs.held.name,
     )
-
-
-def _cured(inputs: DecisionInput, record: Record, current: LivenessSettings, finding: Finding) -> Decision:
-    """Return the decision for a finding that asks for other values."""
-    client, policy, cluster, model = inputs.client, inputs.policy, inputs.cluster, inputs.model
-    chosen = remedy.choose(client, policy, cluster, model, record, current, cause=finding.reason)
-    if isinstance(chosen, allowed_values.Infeasible):
-        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
-    if allowed_values.within_band(current, chosen.settings):
-        already = "The values set already are what this rule gives: look for the cause elsewhere"
-        return Decision(Verdict.UNKNOWN, finding, advice=already)
-    expectations = Expectations(cluster.brokers, policy.objective.max_detection_time)
-    errors = soundness.new_errors(chosen.settings, client, current, expectations)
-    if errors:
-        advice = say("No values fit within the bounds: {errors}", errors=join("; ", errors))
-        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=advice)
-    return Decision(Verdict.CHANGE, finding, advice=chosen.message, target=chosen.settings)
