@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision.gates import soundness
-from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy
-from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -19,17 +19,39 @@ TOO_DEAR: Final = (
 )
 """After the sentence of an answer that knows no cure at a price that may be paid."""
 
+MISSED: Final = (
+    "no eviction shows, and yet {expected:.2g} a month are expected with the values set, where the objective allows "
+    "{objective:g}; nothing is known to be better by enough"
+)
+NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
-def cured(inputs: DecisionInput, record: Record, current: LivenessSettings, finding: Finding) -> Decision:
-    """Return the decision for a finding that asks for other values."""
-    client, policy, cluster, model = inputs.client, inputs.policy, inputs.cluster, inputs.model
-    chosen = remedy.choose(client, policy, cluster, model, record, current, cause=finding.reason)
+
+def checked_against(brokers: int, objective: Objective) -> Expectations:
+    """Return what values of a group are checked against."""
+    return Expectations(brokers, objective.max_detection_time)
+
+
+def cured(
+    chosen: remedy.Chosen | allowed_values.Infeasible,
+    current: LivenessSettings,
+    finding: Finding,
+    client: Client,
+    expectations: Expectations,
+) -> Decision:
+    """Return the decision for a finding that asks for other values.
+
+    Args:
+        chosen: by the rule.
+        current: what is set.
+        finding: what asks.
+        client: the group's library.
+        expectations: what values are checked against.
+    """
     if isinstance(chosen, allowed_values.Infeasible):
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
     if allowed_values.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"
         return Decision(Verdict.UNKNOWN, finding, advice=already)
-    expectations = Expectations(cluster.brokers, policy.objective.max_detection_time)
     errors = soundness.new_errors(chosen.settings, client, current, expectations)
     if errors:
         advice = say("No values fit within the bounds: {errors}", errors=join("; ", errors))

@@ -6,7 +6,6 @@ All have one signature. What several of them need is worked out in `derived`, on
 
 import dataclasses
 from collections.abc import Callable
-from typing import Final
 
 from heartbeat_tuner.decision import between_workloads, cures, workload_parts
 from heartbeat_tuner.decision.at_broker import group_values
@@ -14,9 +13,9 @@ from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import tuning
+from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
-from heartbeat_tuner.domain.evidence import Unknown, Unwatched
+from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
@@ -24,12 +23,6 @@ from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.models.group_model import Unfitted
-
-_MISSED: Final = (
-    "no eviction shows, and yet {expected:.2g} a month are expected with the values set, where the objective allows "
-    "{objective:g}; nothing is known to be better by enough"
-)
-_NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
 
@@ -170,14 +163,14 @@ def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | N
     """Leave the values where others would not help."""
     if assessment.may_be_cured(derived.shown, derived.record):
         return None
-    return Decision(Verdict.UNKNOWN, derived.shown, advice=_NO_CURE)
+    return Decision(Verdict.UNKNOWN, derived.shown, advice=cures.NO_CURE)
 
 
 def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Cure what the record shows, whatever a model says; a model may say what that brings."""
     if derived.shown.reason is Reason.HEALTHY:
         return None
-    decision = cures.cured(inputs, derived.record, derived.current.settings, derived.shown)
+    decision = _cured(inputs, derived, derived.record, derived.shown)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
@@ -202,7 +195,7 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
             return Decision(Verdict.INFEASIBLE, finding, advice=say(cures.TOO_DEAR, answer=advice), forecast=forecast)
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
-    decision = cures.cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))
+    decision = _cured(inputs, derived, record, Finding(Reason.DANGER, counted))
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
@@ -234,7 +227,7 @@ def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision 
         return None
     verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
     if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
-        missed = say(_MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
+        missed = say(cures.MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
         verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
     return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
 
@@ -298,3 +291,10 @@ def _advice(inputs: DecisionInput, answer: Answer) -> str:
         least=inputs.held.value,
         budget=inputs.held.name,
     )
+
+
+def _cured(inputs: DecisionInput, derived: Derived, record: Record, finding: Finding) -> Decision:
+    """Return what the rule for a record says to a finding."""
+    client, policy, cluster, current = inputs.client, inputs.policy, inputs.cluster, derived.current.settings
+    chosen = remedy.choose(client, policy, cluster, inputs.model, record, current, cause=finding.reason)
+    return cures.cured(chosen, current, finding, client, cures.checked_against(cluster.brokers, policy.objective))

@@ -127,7 +127,6 @@ def _of_quantity(
         Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
     )
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
-    medians = medians_s(weighed.counts)
     rates = event_rates.rates_of(name, values, member_days, group_days, homes=homes)
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * len(groups)
@@ -136,7 +135,7 @@ def _of_quantity(
         hides = np.array([name == ABSENCE and place not in witnessed and place not in unended for place in groups])
         pools = _pools(whole, strata, homes, days, hides)
     largest = _largest_s(whole)
-    for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
+    for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
             group,
             QuantityModel(
@@ -145,7 +144,7 @@ def _of_quantity(
                 group_days=float(group_days[row]),
                 largest_s=largest[row],
                 tail=tail,
-                median_s=medians[row],
+                median_s=median_s,
                 rate=rates[row],
                 duration=durations[row],
                 pool=pools[row],
