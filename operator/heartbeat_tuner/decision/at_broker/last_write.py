@@ -15,7 +15,7 @@ SHOWN_WITHIN: Final = timedelta(seconds=60)
 
 
 def after_look(policy: Policy, group: Group, now: datetime) -> Policy:
-    """Return a policy with its last write as it is known after a look; without it where it was not done.
+    """Return a policy with its last write as it is known after a look; with the one before where it was not done.
 
     Args:
         policy: with the write as its status has it.
@@ -34,8 +34,8 @@ def _settled(write: GroupWrite, policy: Policy, group: Group, now: datetime) -> 
         return write
     overrides = group.config.overrides
     if overrides == write.values:
-        return dataclasses.replace(write, answered=True)
-    return None if overrides == write.previous and not is_awaited(write, group, now) else write
+        return dataclasses.replace(write, answered=True, before=None)
+    return write.before if overrides == write.previous and not is_awaited(write, group, now) else write
 
 
 def is_foreign(write: GroupWrite | None, group: Group, now: datetime) -> bool:

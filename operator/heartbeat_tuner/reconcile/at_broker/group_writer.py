@@ -102,7 +102,9 @@ class GroupWriter:
             before=str(write.previous),
             after=str(write.values),
         )
-        return dataclasses.replace(outcome, group_write=dataclasses.replace(write, answered=True), altered=True)
+        return dataclasses.replace(
+            outcome, group_write=dataclasses.replace(write, answered=True, before=None), altered=True
+        )
 
     async def _noted(self, body: Mapping[str, Any], write: GroupWrite) -> Mapping[str, Any]:
         """Note in the policy's status what is about to be written; return the policy as stored.
@@ -126,10 +128,10 @@ def _write(policy: Policy, config: GroupConfig, target: LivenessSettings, now: d
         _own(own.session_timeout, config.session_timeout, target.session_timeout),
         _own(own.heartbeat_interval, config.heartbeat_interval, target.heartbeat_interval),
     )
-    at = now.replace(microsecond=0)
-    if policy.group_write is not None:
-        at = max(at, policy.group_write.at + timedelta(seconds=1))
-    return GroupWrite(policy.cluster, policy.group_id, values, own, at, policy.spec)
+    at, before = now.replace(microsecond=0), policy.group_write
+    if before is not None:
+        at, before = max(at, before.at + timedelta(seconds=1)), dataclasses.replace(before, before=None)
+    return GroupWrite(policy.cluster, policy.group_id, values, own, at, policy.spec, before=before)
 
 
 def _own(own: timedelta | None, in_force: timedelta, wanted: timedelta) -> timedelta | None:

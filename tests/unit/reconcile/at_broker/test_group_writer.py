@@ -245,3 +245,29 @@ async def test_a_policy_that_is_edited_in_between_is_looked_at_again() -> None:
     stage.policies.edit_behind_the_watch(ORDERS, objective={"maxFalseEvictionsPerMonth": 2})
     await cycles(stage, 2)
     assert stage.groups.alterations == []
+
+
+async def test_a_second_write_that_was_not_done_leaves_the_record_of_the_first() -> None:
+    """What a person sets after it is still theirs, and what stood before our first write is still known."""
+    stage = modern(rollout={"cooldown": "1s"}, objective={"maxDetectionTime": "5m"})
+    wide = dataclasses.replace(BOUNDS, max_session=seconds(300))
+    stage.groups.bounds = dataclasses.replace(stage.groups.bounds, consumer=wide)
+    await cycles(stage)
+    first = noted(stage)
+
+    def lose() -> None:
+        raise ClusterUnreachableError("no answer")
+
+    stage.groups.before_altering = lose
+    stage.restart()
+    await cycles(stage)
+    assert noted(stage)["previous"] == {"sessionTimeout": "45s"}
+    assert noted(stage)["before"]["previous"] == {"sessionTimeout": "20s"}
+    stage.groups.before_altering = lambda: None
+    stage.restart()
+    await cycles(stage, 2)
+    assert noted(stage) == first
+    stage.groups.override("main", "orders", THEIRS)
+    await cycles(stage, 12)
+    assert stage.groups.overrides("main", "orders") == THEIRS
+    assert stage.condition("Applied") == ("False", "GroupConfigForeign")
