@@ -271,3 +271,24 @@ async def test_a_second_write_that_was_not_done_leaves_the_record_of_the_first()
     await cycles(stage, 12)
     assert stage.groups.overrides("main", "orders") == THEIRS
     assert stage.condition("Applied") == ("False", "GroupConfigForeign")
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["answered", "lost"])
+async def test_a_look_from_before_the_write_says_nothing_of_it(*, is_lost: bool) -> None:
+    """An early look takes the group as the last cycle saw it, and so does a cycle in a large fleet."""
+    stage = modern()
+
+    def lose() -> None:
+        raise ClusterUnreachableError("no answer")
+
+    if is_lost:
+        stage.groups.after_altering = lose
+    await cycles(stage)
+    assert stage.groups.alterations == [("orders", LONG)]
+    before = noted(stage)
+    await stage.look(ORDERS, after=seconds(90))
+    assert noted(stage) == before
+    assert stage.condition("Applied")[1] != "GroupConfigForeign"
+    await cycles(stage, 1)
+    assert noted(stage)["answered"]
+    assert stage.condition("Applied") == ("True", "Applied")
