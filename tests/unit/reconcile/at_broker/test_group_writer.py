@@ -292,3 +292,23 @@ async def test_a_look_from_before_the_write_says_nothing_of_it(*, is_lost: bool)
     await cycles(stage, 1)
     assert noted(stage)["answered"]
     assert stage.condition("Applied") == ("True", "Applied")
+
+
+async def test_what_kafka_refused_is_not_tried_in_each_cycle() -> None:
+    """Where the controllers' bounds are narrower it stays refused, and each try writes the status twice."""
+    stage = modern()
+    tries: list[int] = []
+
+    def refuse() -> None:
+        tries.append(1)
+        raise GroupConfigRefusedError("must be in the range 45000 to 60000 inclusive")
+
+    stage.groups.before_altering = refuse
+    await cycles(stage, 10)
+    assert len(tries) == 1
+    assert stage.condition("Applied") == ("False", "GroupConfigRefused")
+    await cycles(stage, 10)
+    assert len(tries) == 2
+    stage.groups.before_altering = lambda: None
+    await cycles(stage, 11)
+    assert stage.groups.alterations == [("orders", LONG)]
