@@ -23,6 +23,17 @@ from heartbeat_tuner.ports.leader_lease import Fence
 SHORTEST_S: Final = 1.0
 """With less of the leadership left no write is begun."""
 
+_OPEN: Final = frozenset(
+    {
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.KAFKA_STORAGE_ERROR,
+    }
+)
+"""A broker hands a write on to the controller. It answers so, too, if that one did it and its own answer was lost."""
+
 
 def alter(
     client: KafkaClient,
@@ -48,7 +59,7 @@ def alter(
     Raises:
         GroupConfigChangedError: another value is set than expected; nothing was written.
         GroupConfigRefusedError: Kafka does not take the values, or the right is missing; nothing was written.
-        ClusterUnreachableError: no answer.
+        ClusterUnreachableError: no answer, or one that leaves open whether it was done.
         NotLeaderError: the leadership is over; nothing was written.
     """
     operations = _operations(expected, wanted)
@@ -68,7 +79,7 @@ def alter(
 
 
 def _failure(client: KafkaClient, answers: ClusterAnswers, group_id: str, error: KafkaError) -> Exception:
-    if is_silent(error):
+    if is_silent(error) or error.code() in _OPEN:
         return client.silence()
     return GroupConfigRefusedError(answers.alteration_refused(group_id, error))
 

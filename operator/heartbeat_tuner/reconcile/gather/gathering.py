@@ -315,7 +315,7 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        policy = last_write.after_look(policy, group, now)
+        policy = last_write.after_look(policy, group, looked_at)
         record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
@@ -340,4 +340,5 @@ class Gatherer:
             history=history,
             peers=seen.peers,
             canary=canary_looks.look(policy, workload, group, seen.cluster.brokers, record_of),
+            looked_at=looked_at,
         )
