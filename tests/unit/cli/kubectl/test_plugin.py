@@ -114,3 +114,9 @@ def test_every_command_has_its_module() -> None:
     """Each imports, and has help."""
     for name in MODULES:
         assert run(name, "--help").exit_code == 0
+
+
+def test_a_slip_in_a_command_names_one_of_the_plugin_s_own() -> None:
+    """Not one of the other program's: `revert` itself was taken for a slip in `report`, and `doctr` for a doctor."""
+    assert "No such command 'revrt'. Did you mean 'revert'?" in run("revrt").stderr
+    assert "Did you mean" not in run("doctr").stderr
