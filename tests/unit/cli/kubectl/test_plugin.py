@@ -110,6 +110,17 @@ def test_watching_ends_at_an_interrupt(kubectl: FakeKubectl) -> None:
     assert (watching.returncode, rest.strip()) == (0, "")
 
 
+def test_a_terminal_of_few_characters_gets_others(kubectl: FakeKubectl) -> None:
+    """Not a traceback, which would end `revert` after the first of several workloads."""
+    kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
+    program = "from heartbeat_tuner.cli.kubectl.plugin import main; main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-c", program, "status", "-A"]
+    shown = subprocess.run(command, capture_output=True, encoding="cp1252", env=environment, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "session timeout 1s ? 30s" in shown.stdout
+
+
 def test_every_command_has_its_module() -> None:
     """Each imports, and has help."""
     for name in MODULES:
