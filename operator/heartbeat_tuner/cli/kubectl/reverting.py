@@ -49,8 +49,8 @@ def _looked_up(
     """Return what takes a change out of its workloads, and why some need nothing: all are looked at before a write."""
     patches, passed_over = [], []
     for ref, application in changes.items():
-        found = kubectl.objects(ref.kind.lower(), ref.key.name, "--ignore-not-found")
-        patch = taking_back.template_patch(ref, application, found[0]) if found else f"{ref}: it is not there"
+        bodies = kubectl.objects(ref.kind.lower(), ref.key.name, "--ignore-not-found")
+        patch = taking_back.template_patch(ref, application, bodies[0]) if bodies else f"{ref}: it is not there"
         if isinstance(patch, str):
             passed_over.append(patch)
         else:
