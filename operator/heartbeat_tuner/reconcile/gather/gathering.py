@@ -309,8 +309,7 @@ class Gatherer:
         application = taken_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
-            misread = plausibility.unreadable(policy, workload.current, group, seen.cluster)
-            if misread is not None:
+            if misread := plausibility.unreadable(policy, workload.current, group, seen.cluster):
                 return misread
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
