@@ -98,6 +98,7 @@ def measured(folder: Path) -> dict[str, object]:
     for command in LIGHT:
         spent((tuner, command, "--help"))
     spent((tuner, "run", "--config", storm), status=2)
+    spent((environment / "bin" / "kubectl-heartbeat_tuner", "status", "--help"))
     sizes = _sizes(python)
     return {
         "install_seconds": round(installed.processor, 1),

@@ -180,13 +180,43 @@ def test_strata_are_clients_and_clusters() -> None:
     assert own != same
 
 
+def polling(rows: pa.Table) -> pa.Table:
+    """Return rows with gaps between polls of each group, so short that they show all absences."""
+    groups = rows.select(["cluster", "namespace", "group", "client"]).group_by(
+        ["cluster", "namespace", "group", "client"]
+    )
+    gaps = [
+        (TODAY, group["cluster"], group["namespace"], group["group"], group["client"], "pollGap", 100, 1)
+        for group in groups.aggregate([]).to_pylist()
+    ]
+    return pa.concat_tables([rows, table(*gaps)])
+
+
+def test_groups_that_hide_what_ended_in_an_eviction_know_that_of_others() -> None:
+    """Handlers of seconds hide absences in gaps between polls; evictions that are counted hide nothing."""
+    watched = {-1: 9_600, -2: 960}
+    hiding = of_day(TODAY, {f"orders-{number}": {350: 20, 380: 20, **watched} for number in range(6)})
+    showing = polling(hiding)
+    counting = table(
+        *((TODAY, "", "shop", f"orders-{number}", "java", "eviction", -1, 9_600) for number in range(6)),
+    )
+    pools = [absences(models(rows)[0]).pool for rows in (hiding, showing, pa.concat_tables([hiding, counting]))]
+    hidden, shown, counted = pools
+    assert hidden is not None
+    assert hidden.hides_from_s == pytest.approx(64.0)
+    assert shown == counted
+    assert shown is not None
+    assert shown.hides_from_s is None
+    assert hidden.per_day[-1] > 10 * shown.per_day[-1]
+
+
 def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
     """Of absences and outages: the same for all groups of a library on a cluster, old values in full; no poll gaps."""
     days = pa.concat_tables([fleet(4, groups=6), of_day(ago(13), {"orders-3": {450: 1}})])
     others = of_day(TODAY, {f"js-{number}": {650: 1, -1: 9_600, -2: 960} for number in range(5)}, client="kafkajs")
     unwatched = of_day(TODAY, {"js-5": {650: 1_000}}, client="kafkajs")
     few = of_day(TODAY, {f"eu-{number}": {650: 1, -1: 9_600} for number in range(4)}, cluster="eu")
-    pools = {one.group: absences(one).pool for one in models(pa.concat_tables([days, others, unwatched, few]))}
+    pools = {one.group: absences(one).pool for one in models(polling(pa.concat_tables([days, others, unwatched, few])))}
     java = pools["orders-0"]
     assert java is not None
     assert java == pools["orders-3"] == pools["orders-5"]
@@ -220,7 +250,7 @@ def test_groups_whose_pauses_are_usually_long_are_a_kind_of_their_own() -> None:
     watched = {-1: 9_600, -2: 960}
     quick = of_day(TODAY, {f"quick-{number}": {100: 1_000, 300: 1, **watched} for number in range(6)})
     slow = of_day(TODAY, {f"slow-{number}": {400: 1_000, **watched} for number in range(6)})
-    pools = {one.group: absences(one).pool for one in models(pa.concat_tables([quick, slow]))}
+    pools = {one.group: absences(one).pool for one in models(polling(pa.concat_tables([quick, slow])))}
     apart = pools["quick-0"], pools["slow-0"]
     assert apart[0] is not None
     assert apart[1] is not None
@@ -228,7 +258,7 @@ def test_groups_whose_pauses_are_usually_long_are_a_kind_of_their_own() -> None:
     assert apart[0].per_day[0] == pytest.approx(6 / 60.0)
     assert apart[1].per_day[0] == pytest.approx(6_000 / 60.0)
     few = of_day(TODAY, {f"slow-{number}": {400: 1_000, **watched} for number in range(4)})
-    together = {one.group: absences(one).pool for one in models(pa.concat_tables([quick, few]))}
+    together = {one.group: absences(one).pool for one in models(polling(pa.concat_tables([quick, few])))}
     assert together["slow-0"] is not None
     assert together["slow-0"].groups == 10
     assert together["quick-0"] == apart[0]

@@ -202,6 +202,7 @@ def _quantity_from(spec: QuantitySpec) -> QuantityModel:
                 tuple(spec.pool.times_seconds),
                 tuple(spec.pool.per_day),
                 tuple(spec.pool.spreads),
+                spec.pool.hides_from_seconds,
             )
         ),
     )

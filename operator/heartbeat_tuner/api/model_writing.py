@@ -7,6 +7,7 @@ from typing import Any, Final
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails import model
 from heartbeat_tuner.tails.model import TailModel, ThresholdSource
+from heartbeat_tuner.tails.pool import Pool
 
 REASONS: Final = {
     "".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.RejectionReason
@@ -57,13 +58,7 @@ def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
         lasts = quantity_model.duration
         document["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
     if quantity_model.pool is not None:
-        document["pool"] = {
-            "days": quantity_model.pool.days,
-            "groups": quantity_model.pool.groups,
-            "timesSeconds": list(quantity_model.pool.times_s),
-            "perDay": list(quantity_model.pool.per_day),
-            "spreads": list(quantity_model.pool.spreads),
-        }
+        document["pool"] = _pool_of(quantity_model.pool)
     if isinstance(quantity_model.tail, TailModel):
         document["tail"] = _tail_of(quantity_model.tail)
     else:
@@ -103,3 +98,14 @@ def _tail_of(tail: TailModel) -> dict[str, Any]:
 
 def _moment_of(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _pool_of(pool: Pool) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "days": pool.days,
+        "groups": pool.groups,
+        "timesSeconds": list(pool.times_s),
+        "perDay": list(pool.per_day),
+        "spreads": list(pool.spreads),
+    }
+    return document if pool.hides_from_s is None else {**document, "hidesFromSeconds": pool.hides_from_s}

@@ -6,9 +6,8 @@ All have one signature. What several of them need is worked out in `derived`, on
 
 import dataclasses
 from collections.abc import Callable
-from typing import Final
 
-from heartbeat_tuner.decision import between_workloads, workload_parts
+from heartbeat_tuner.decision import between_workloads, cures, workload_parts
 from heartbeat_tuner.decision.at_broker import group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
@@ -22,10 +21,8 @@ from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
-from heartbeat_tuner.limits import allowed_values, plausibility
+from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.models.group_model import Unfitted
-
-_NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
 
@@ -166,14 +163,14 @@ def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | N
     """Leave the values where others would not help."""
     if assessment.may_be_cured(derived.shown, derived.record):
         return None
-    return Decision(Verdict.UNKNOWN, derived.shown, advice=_NO_CURE)
+    return Decision(Verdict.UNKNOWN, derived.shown, advice=cures.NO_CURE)
 
 
 def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Cure what the record shows, whatever a model says; a model may say what that brings."""
     if derived.shown.reason is Reason.HEALTHY:
         return None
-    decision = _cured(inputs, derived.record, derived.current.settings, derived.shown)
+    decision = _cured(inputs, derived, derived.record, derived.shown)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
@@ -187,12 +184,18 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
         return None
     counted, answer = evidence.shown(inputs.per_month), derived.answer
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
-    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.reason in answers:
-        finding, advice = Finding(answer.reason, counted), _advice(inputs, answer)
-        return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=tuning.forecast(answer))
+    if isinstance(answer, Answer) and derived.is_founded(answer):
+        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
+        if answer.reason in answers:
+            finding = Finding(answer.reason, counted)
+            return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
+        if answer.target is None and answer.objective_met is False:
+            # The rule knows no prices: it would have the group stand still for longer than its evictions make it.
+            finding = Finding(Reason.INFEASIBLE, counted)
+            return Decision(Verdict.INFEASIBLE, finding, advice=say(cures.TOO_DEAR, answer=advice), forecast=forecast)
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
-    decision = _cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))
+    decision = _cured(inputs, derived, record, Finding(Reason.DANGER, counted))
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
@@ -218,11 +221,15 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
 
 
 def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Leave values that no others beat by enough."""
+    """Leave values that no others beat by enough; who is expected to miss the objective is not called healthy."""
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
+    verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
+    if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
+        missed = say(cures.MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
+        verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
+    return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
 
 
 def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -286,13 +293,8 @@ def _advice(inputs: DecisionInput, answer: Answer) -> str:
     )
 
 
-def _cured(inputs: DecisionInput, record: Record, current: LivenessSettings, finding: Finding) -> Decision:
-    """Return the decision for a finding that asks for other values."""
-    client, policy, cluster, model = inputs.client, inputs.policy, inputs.cluster, inputs.model
-    chosen = remedy.choose(client, policy, cluster, model, record, current, cause=finding.reason)
-    if isinstance(chosen, allowed_values.Infeasible):
-        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
-    if allowed_values.within_band(current, chosen.settings):
-        already = "The values set already are what this rule gives: look for the cause elsewhere"
-        return Decision(Verdict.UNKNOWN, finding, advice=already)
-    return Decision(Verdict.CHANGE, finding, advice=chosen.message, target=chosen.settings)
+def _cured(inputs: DecisionInput, derived: Derived, record: Record, finding: Finding) -> Decision:
+    """Return what the rule for a record says to a finding."""
+    client, policy, cluster, current = inputs.client, inputs.policy, inputs.cluster, derived.current.settings
+    chosen = remedy.choose(client, policy, cluster, inputs.model, record, current, cause=finding.reason)
+    return cures.cured(chosen, current, finding, client, cures.checked_against(cluster.brokers, policy.objective))

@@ -189,8 +189,9 @@ def _limit_held(
 ) -> LivenessSettings | Infeasible:
     """Return `values` with a limit that the handler keeps."""
     default = inspected.client.defaults[setting]
-    needed = durations.ceil_to_second(allowed_values.POLL_GAP_MARGIN * handler)
-    longest = inspected.client.longest.get(setting, LONGEST) / value_rules.arithmetic(inspected.client, setting)
+    factor = value_rules.arithmetic(inspected.client, setting)  # of a library that doubles what is set
+    needed = durations.ceil_to_second(allowed_values.POLL_GAP_MARGIN * handler / factor)
+    longest = inspected.client.longest.get(setting, LONGEST) / factor
     if needed > longest:
         return Infeasible(
             say(

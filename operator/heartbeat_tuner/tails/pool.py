@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from heartbeat_tuner.tails import gamma, neighbours, rates, shape_free
 from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.hidden_ends import SeenTogether
 from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
 from heartbeat_tuner.tails.model import Z_95
 
@@ -55,6 +56,8 @@ class Pool:
         times_s: ascending, above 0, in seconds.
         per_day: how often a day (of those that `days` counts) each of them is exceeded; falling, above 0.
         spreads: by how much groups differ in that, the squared coefficient of variation of their rates; above 0.
+        hides_from_s: from when on absences of the group whose pool it is do not show, for they end in an eviction; None
+            where all show.
     """
 
     days: float
@@ -62,6 +65,7 @@ class Pool:
     times_s: tuple[float, ...]
     per_day: tuple[float, ...]
     spreads: tuple[float, ...]
+    hides_from_s: float | None = None
 
     @classmethod
     def of(cls, counts: Array, days: Array) -> Self | None:
@@ -75,7 +79,13 @@ class Pool:
 
     @classmethod
     def of_homes(
-        cls, counts: Array, days: Array, homes: npt.NDArray[np.int64], *, least_groups: int = 1
+        cls,
+        counts: Array,
+        days: Array,
+        homes: npt.NDArray[np.int64],
+        *,
+        hidden: npt.NDArray[np.bool_] | None = None,
+        least_groups: int = 1,
     ) -> dict[int, Self]:
         """Return the pool of each namespace that saw enough: its own groups' and, within bounds, those of others.
 
@@ -83,17 +93,20 @@ class Pool:
             counts: as in `of`.
             days: as in `of`.
             homes: a number for each group, the same for those of one namespace.
+            hidden: of which groups what is longer than a session does not show; None: of none.
             least_groups: of its own that a namespace needs.
         """
         watched = days > 0
         counts, days, homes = counts[watched], days[watched], homes[watched]
+        hides = np.zeros(days.size, dtype=np.bool_) if hidden is None else hidden[watched]
         numbers, homes = np.unique(homes, return_inverse=True)
         if not numbers.size:
             return {}
         several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
         each = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES]
         own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
-        longer = np.array([each[own].sum(axis=0) for own in several])
+        ends = [SeenTogether.of_groups(each[own], hides[own], _EDGES) for own in several]
+        longer = np.array([end.longer for end in ends])
         beyond = np.array([_beyond(counts[own].sum(axis=0)) for own in several])
         events, together = neighbours.heard(longer, own_days, least=beyond)
         sizes = np.array([own.size for own in several])
@@ -103,7 +116,8 @@ class Pool:
                 int(np.minimum(sizes, own.size).sum()),
                 TIMES_S,
                 tuple((events[home] / together[home]).tolist()),
-                tuple(rates.spread(counted, days[own], before=_SPREAD_BEFORE) for counted in each[own].T),
+                ends[home].wider([rates.spread(counted, days[own], before=_SPREAD_BEFORE) for counted in each[own].T]),
+                ends[home].from_s,
             )
             for home, own in enumerate(several)
             if own.size >= least_groups and own_days[home] >= LEAST_DAYS and counts[own].any()
@@ -119,13 +133,28 @@ class Pool:
             own: how many the group saw itself, longer than each.
             days: for how long it was watched, of those that `days` counts.
         """
+        if self.hides_from_s is not None:
+            # What a group saw up to there tells by how much it differs; what it did not see beyond tells nothing.
+            shown = int(np.searchsorted(times_s, self.hides_from_s, side="right")) - 1
+            own = np.where(times_s > self.hides_from_s, own[max(shown, 0)], own)
+        logs = np.log(np.maximum(times_s, self.times_s[0]))
+        usual = self._usual(times_s)
+        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
+        shape, exposure = own + 1.0 / differ, days * self._shown(times_s, usual) / usual + 1.0 / (differ * usual)
+        return shape / exposure, _quantiles(shape) / exposure
+
+    def _usual(self, times_s: Array) -> Array:
+        """Return how often a day a group of this kind exceeds some times, on average; above 0."""
         logs = np.log(np.maximum(times_s, self.times_s[0]))
         known = np.exp(np.interp(logs, np.log(self.times_s), np.log(self.per_day)))
         falling = np.maximum(times_s / self.times_s[-1], 1.0) ** (-1.0 / shape_free.SHAPE)
-        usual = np.maximum(known * falling, _LEAST)
-        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
-        shape, exposure = own + 1.0 / differ, days + 1.0 / (differ * usual)
-        return shape / exposure, _quantiles(shape) / exposure
+        return np.maximum(known * falling, _LEAST)
+
+    def _shown(self, times_s: Array, usual: Array) -> Array:
+        """Return the same of what the group itself has seen by that time: where longer ones hide, of the shorter."""
+        if self.hides_from_s is None:
+            return usual
+        return np.maximum(usual, self._usual(np.minimum(times_s, self.hides_from_s)))
 
 
 def _beyond(counts: Array) -> Array:

@@ -69,6 +69,7 @@ def pools(draw: st.DrawFn) -> Pool:
         tuple(times),
         tuple(sorted(rates, reverse=True)),
         tuple(spreads),
+        draw(st.none() | st.floats(0, 2**21)),
     )
 
 

@@ -17,7 +17,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Strategy
-from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict, Worth
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from heartbeat_tuner.models.group_model import Fitted
 from heartbeat_tuner.tails.model import Rejected, RejectionReason
@@ -334,3 +334,13 @@ def test_a_quiet_group_is_no_group_whose_absences_do_not_show(changes: dict[str,
     assert decision.target is None
     assert decision.verdict is not Verdict.CHANGE
     assert decision.forecast is None
+
+
+@pytest.mark.parametrize(("expected", "verdict"), [(1.0, Verdict.HEALTHY), (1.1, Verdict.UNKNOWN)])
+def test_who_is_expected_to_miss_the_objective_is_not_called_healthy(expected: float, verdict: Verdict) -> None:
+    """A quiet record is no word that all is well, where weeks of history say that it is not."""
+    now = Prediction(10.0, 1.0, expected, 5.0, 25.0, 5.0)
+    stays = Answer(Verdict.HEALTHY, Reason.HEALTHY, "Left as it is", now=now, objective_met=False)
+    decision = decide(known(), answer=lambda _: stays)
+    assert (decision.verdict, decision.target) == (verdict, None)
+    assert ("1.1 a month are expected" in decision.finding.message) is (verdict is Verdict.UNKNOWN)

@@ -103,6 +103,12 @@ class PoolSpec(Model):
             description="Differences between groups: squared coefficient of variation of their rates.",
         ),
     ]
+    hides_from_seconds: Annotated[
+        Time | None,
+        Field(
+            description="From when on absences of this group do not show, for they end in evictions; none if all show."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:

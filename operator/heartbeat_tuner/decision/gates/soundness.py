@@ -20,6 +20,33 @@ from heartbeat_tuner.lint.rule import LintSeverity
 from heartbeat_tuner.lint.suggestions import Remedy
 
 
+def new_errors(
+    target: LivenessSettings, client: Client, current: LivenessSettings, expectations: Expectations
+) -> list[str]:
+    """Return what `check` calls an error in a target of a classic group, and not in what is set.
+
+    The bounds of a policy may leave no value that goes with the others: an H that has to rise, and an M that may not.
+
+    Args:
+        target: that is to be written.
+        client: the group's library.
+        current: that is set.
+        expectations: what the values are checked against.
+
+    Returns:
+        a sentence for each.
+    """
+    before, after = (
+        linting.lint(_inspected(client, settings, Protocol.CLASSIC), expectations) for settings in (current, target)
+    )
+    known = {lint_finding.rule.code for lint_finding in before}
+    return [
+        lint_finding.message
+        for lint_finding in after
+        if lint_finding.rule.severity is LintSeverity.ERROR and lint_finding.rule.code not in known
+    ]
+
+
 def upheld(
     decision: Decision, client: Client, settings: LivenessSettings, protocol: Protocol, expectations: Expectations
 ) -> Decision:

@@ -101,8 +101,8 @@ def pooled(
         largest_s: that the group saw.
         whole: whether what lasted longer than a session shows, too. Else nobody's values tell that there is little of
             it, and the bound is no lower than the group's own.
-        unended: whether some of what the group saw had no end that anybody saw: evictions. Values of the others then
-            tell no better how long it lasted than the group's own law, and the mean is no lower than that.
+        unended: whether some of what the group saw had no end that anybody saw: evictions, counted or hidden. Values of
+            the others then tell no better how long it lasted than the group's own law, and the mean is no lower.
     """
     alone, covered = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
     seen = np.where(largest_s > TIMES_S, alone * days, 0.0)

@@ -141,7 +141,7 @@ def _pauses(absences: QuantityModel, *, whole: bool, evicted: QuantityModel | No
     days, largest_s = absences.member_days, absences.largest_s or 0.0
     pauses = delay_laws.failure_process(absences, days) or _unseen(days)
     if absences.pool is not None:
-        unended = evicted is not None
+        unended = evicted is not None or absences.pool.hides_from_s is not None
         pauses = delay_laws.pooled(pauses, absences.pool, days, largest_s=largest_s, whole=whole, unended=unended)
     if evicted is None or evicted.median_s is None or evicted.largest_s is None:
         return pauses

@@ -6,7 +6,8 @@ client library on one cluster are alike; what those of several namespaces tell e
 (`tails.neighbours`). The same rows give the same models to the last bit, in whatever order they come.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final, TypeVar
 
@@ -19,6 +20,7 @@ from heartbeat_tuner.fitting.calendar_days import day_number, day_of
 from heartbeat_tuner.fitting.models import day_counts, event_rates
 from heartbeat_tuner.fitting.models.day_counts import Age
 from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
+from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE, POLL_GAP
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails import day_weights
@@ -90,16 +92,22 @@ def _quantities(series: DaySeries, spans: Mapping[Place, LineSpan], aged: Age) -
         group = (cluster, namespace, group_id)
         if spans[group].client == client:
             numbers.setdefault(quantity, {})[group] = number
+    witnessed = _witnessed(numbers.get(POLL_GAP, {}), aged)
     for name in sorted(numbers):
         clients = [spans[group].client for group in numbers[name]]
         unended = numbers.get(EVICTION, {}) if name == ABSENCE else {}
-        for group, model in _of_quantity(name, numbers[name], unended, clients, aged):
+        for group, model in _of_quantity(name, numbers[name], unended, witnessed, clients, aged):
             models[group][name] = model
     return models
 
 
 def _of_quantity(
-    name: str, groups: Mapping[Place, int], unended: Mapping[Place, int], clients: Sequence[str], aged: Age
+    name: str,
+    groups: Mapping[Place, int],
+    unended: Mapping[Place, int],
+    witnessed: Collection[Place],
+    clients: Sequence[str],
+    aged: Age,
 ) -> Iterator[tuple[Place, QuantityModel]]:
     """Yield what one quantity is like in every group that has lines of it.
 
@@ -107,6 +115,7 @@ def _of_quantity(
         name: of the quantity.
         groups: with the numbers of their series.
         unended: likewise, of values of this quantity whose end nobody saw.
+        witnessed: groups whose absences show whatever became of the member.
         clients: the library of each group.
         aged: what days are worth.
     """
@@ -118,14 +127,15 @@ def _of_quantity(
         Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
     )
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
-    medians = medians_s(weighed.counts)
     rates = event_rates.rates_of(name, values, member_days, group_days, homes=homes)
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
-        pools = _pools(whole, strata, homes, group_days if name in OF_THE_GROUP else member_days)
+        days = group_days if name in OF_THE_GROUP else member_days
+        hides = np.array([name == ABSENCE and place not in witnessed and place not in unended for place in groups])
+        pools = _pools(whole, strata, homes, days, hides)
     largest = _largest_s(whole)
-    for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
+    for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
             group,
             QuantityModel(
@@ -134,13 +144,24 @@ def _of_quantity(
                 group_days=float(group_days[row]),
                 largest_s=largest[row],
                 tail=tail,
-                median_s=medians[row],
+                median_s=median_s,
                 rate=rates[row],
                 duration=durations[row],
                 pool=pools[row],
                 regime_since=seen.regimes[row],
             ),
         )
+
+
+def _witnessed(gaps: Mapping[Place, int], aged: Age) -> Collection[Place]:
+    """Return the groups whose gaps between polls show absences as they were, for handlers are usually sooner back."""
+    seen = day_counts.counted(gaps, {}, aged, has_regimes=False)
+    medians = medians_s(seen.weighed.counts)
+    return {
+        place
+        for place, median_s in zip(gaps, medians, strict=True)
+        if median_s is not None and median_s < HANDLERS_FROM_S
+    }
 
 
 def _largest_s(whole: Array) -> list[float | None]:
@@ -151,21 +172,32 @@ def _largest_s(whole: Array) -> list[float | None]:
 
 
 def _pools(
-    whole: Array, strata: npt.NDArray[np.int64], homes: npt.NDArray[np.int64], days: Array
+    whole: Array,
+    strata: npt.NDArray[np.int64],
+    homes: npt.NDArray[np.int64],
+    days: Array,
+    hides: npt.NDArray[np.bool_],
 ) -> Sequence[Pool | None]:
     """Return for each group what those of its stratum saw together whose usual values are as long as its own.
 
-    Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count.
+    Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count. Groups
+    that `hides` names show nothing of what outlasts a session.
     """
     group_pools: list[Pool | None] = [None] * len(strata)
     long = _usually_long(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
-        together = Pool.of_homes(whole[mine], days[mine], homes[mine])
+        together = Pool.of_homes(whole[mine], days[mine], homes[mine], hidden=hides[mine])
         for alike in (mine & long, mine & ~long):
-            pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike], least_groups=LEAST_ALIKE)
+            pools = together | Pool.of_homes(
+                whole[alike], days[alike], homes[alike], hidden=hides[alike], least_groups=LEAST_ALIKE
+            )
             for group in np.flatnonzero(alike).tolist():
-                group_pools[group] = pools.get(int(homes[group]))
+                pool = pools.get(int(homes[group]))
+                # Who shows all has seen what it has not seen.
+                group_pools[group] = (
+                    pool if pool is None or hides[group] else dataclasses.replace(pool, hides_from_s=None)
+                )
     return group_pools
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from heartbeat_tuner.decision.evictions import eviction_evidence
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
@@ -122,6 +123,23 @@ def test_three_evictions_on_a_single_day_are_no_rate() -> None:
     assert decide(evicted).finding.reason is decide(quiet).finding.reason
     two = dataclasses.replace(day, episodes_s=(NOW.timestamp() - 20 * DAY_S, *day.episodes_s))
     assert decide(dataclasses.replace(evicted, history=two)).finding.reason is Reason.DANGER
+
+
+@pytest.mark.parametrize("reason", [Reason.INFEASIBLE, Reason.DANGER])
+def test_a_cure_that_costs_more_than_the_evictions_is_none(reason: Reason) -> None:
+    """The rule for a record knows no prices. Where a law thinks all is well it knows none either."""
+    is_dear = reason is Reason.INFEASIBLE
+    dear = Answer(
+        Verdict.HEALTHY,
+        Reason.HEALTHY,
+        "Left as it is: 9200 stalled partition-seconds a day",
+        now=dataclasses.replace(PROMISED, evictions_upper=77.0),
+        objective_met=not is_dear,
+    )
+    short = worlds.settings("30s")
+    decision = decide(few(short, 3, 10.0), answer=lambda _: dear)
+    assert (decision.finding.reason, decision.target is None) == (reason, is_dear)
+    assert ("costs over a tenth more than these evictions do" in decision.advice) is is_dear
 
 
 def test_two_evictions_in_four_weeks_are_no_danger() -> None:

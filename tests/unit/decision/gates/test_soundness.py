@@ -13,7 +13,8 @@ from heartbeat_tuner.decision.evictions.assessment import rebalances_too_often
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.lint import linting
@@ -68,6 +69,22 @@ def test_without_values_there_is_nothing_to_hold() -> None:
     assert upheld(differing, QUIET) is QUIET
     change = dataclasses.replace(QUIET, verdict=Verdict.UNKNOWN)
     assert upheld(worlds.situation(now=worlds.STORM), change) is change
+
+
+def test_a_cure_whose_values_do_not_go_together_is_not_written() -> None:
+    """H has to rise to the policy's least, above the M that a rebalance waits, and M may not rise."""
+    bounds = {
+        Setting.HEARTBEAT_INTERVAL: Range(min=timedelta(seconds=4)),
+        Setting.MAX_POLL_INTERVAL: Range(max=timedelta(seconds=3)),
+    }
+    of = worlds.situation(
+        has=worlds.workload(worlds.java_settings("10s", "1s", "3s")),
+        of=dataclasses.replace(worlds.java_policy(), bounds=bounds),
+        seen=worlds.record(evictions=12, beat=worlds.seconds(1)),
+    )
+    decision = decide(of)
+    assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
+    assert "it is dropped before it knows" in decision.advice
 
 
 def ms(low: int, high: int) -> st.SearchStrategy[timedelta]:

@@ -280,6 +280,20 @@ def test_the_fleet_lowers_a_groups_bound_only_where_long_absences_show_in_full()
     assert np.interp(20.0, TIMES_S, beats) >= np.interp(20.0, TIMES_S, alone)
 
 
+def test_where_long_absences_hide_no_fewer_are_expected_than_the_groups_own_law_says() -> None:
+    """The others tell how fast they become rarer; that this group saw none there says nothing."""
+    rare = Pool(1e9, 20, (3.0, 60.0), (1e-3, 1e-4), (0.1, 0.1))
+    polls = fitted.quantity()
+    own = profile(model(absence=fitted.quantity(largest_s=10.0))).pauses
+    hiding, showing = (
+        profile(model(absence=fitted.quantity(pool=pool, largest_s=10.0), pollGap=polls)).pauses
+        for pool in (dataclasses.replace(rare, hides_from_s=8.0), rare)
+    )
+    at_12_s = [process.per_day * float(process.law.sf(12.0)) for process in (own, hiding, showing)]
+    assert at_12_s[1] >= at_12_s[0]
+    assert at_12_s[2] < 0.5 * at_12_s[0]
+
+
 def test_outages_that_only_others_saw_are_no_assumption() -> None:
     """They weigh by days of the group, 14; and beside a fleet's own account nobody needs a made one."""
     none = model(outage=fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL))
