@@ -312,8 +312,6 @@ class Gatherer:
             if misread := plausibility.unreadable(policy, workload.current, group, seen.cluster):
                 return misread
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
-        if group.partitions:
-            memory.settled = group
         policy = last_write.after_look(policy, group, looked_at)
         record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))
