@@ -15,7 +15,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from heartbeat_tuner.adapters.kafka.kafka_answers import INTERVAL, SESSION, ClusterAnswers, error_of, is_silent
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.errors import GroupConfigChangedError, GroupConfigRefusedError
+from heartbeat_tuner.domain.errors import GroupConfigChangedError, GroupConfigRefusedError, NoTimeToWriteError
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.ports.leader_lease import Fence
@@ -68,7 +68,7 @@ def alter(
     for validate_only in (True, False):
         request_s = min(timeout_s, fence.remaining_s())
         if request_s < SHORTEST_S:
-            raise GroupConfigRefusedError(f"too little time is left of the leadership to write group {group_id}")
+            raise NoTimeToWriteError(f"too little time is left of the leadership to write group {group_id}")
         (future,) = client.admin.incremental_alter_configs(
             [resource], validate_only=validate_only, request_timeout=request_s
         ).values()

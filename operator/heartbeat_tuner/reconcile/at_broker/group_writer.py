@@ -19,6 +19,7 @@ from heartbeat_tuner.domain.errors import (
     ClusterUnreachableError,
     GroupConfigChangedError,
     GroupConfigRefusedError,
+    NoTimeToWriteError,
     WriteConflictError,
 )
 from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupOverrides, GroupWrite
@@ -98,7 +99,8 @@ class GroupWriter:
             return _failed(outcome, Reason.CHANGED_MEANWHILE, error)
         except GroupConfigRefusedError as error:
             failure = Finding(Reason.GROUP_CONFIG_REFUSED, str(error))
-            self._refused[outcome.key] = (write, failure)
+            if not isinstance(error, NoTimeToWriteError):
+                self._refused[outcome.key] = (write, failure)
             return dataclasses.replace(outcome, failure=failure)
         except ClusterUnreachableError as error:
             return dataclasses.replace(_failed(outcome, Reason.CLUSTER_UNREACHABLE, error), group_write=write)

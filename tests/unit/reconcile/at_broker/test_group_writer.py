@@ -10,6 +10,7 @@ from heartbeat_tuner.domain.errors import (
     ApiServerError,
     ClusterUnreachableError,
     GroupConfigRefusedError,
+    NoTimeToWriteError,
     NotLeaderError,
 )
 from heartbeat_tuner.domain.evidence import Pod
@@ -311,4 +312,18 @@ async def test_what_kafka_refused_is_not_tried_in_each_cycle() -> None:
     assert len(tries) == 2
     stage.groups.before_altering = lambda: None
     await cycles(stage, 11)
+    assert stage.groups.alterations == [("orders", LONG)]
+
+
+async def test_a_leadership_that_is_nearly_over_holds_up_no_later_cycle() -> None:
+    """It is renewed as a rule, and a cure need not wait for ten minutes then."""
+    stage = modern()
+
+    def too_late() -> None:
+        raise NoTimeToWriteError("too little time is left")
+
+    stage.groups.before_altering = too_late
+    await cycles(stage)
+    stage.groups.before_altering = lambda: None
+    await cycles(stage, 1)
     assert stage.groups.alterations == [("orders", LONG)]
