@@ -25,6 +25,9 @@ CHECKOUT: Final = Path(__file__).parents[1]
 RESULT: Final = CHECKOUT / "build" / "campaign.json"
 PAGE: Final = CHECKOUT / "docs" / "campaign.md"
 
+_WRITTEN: Final = (":!docs/campaign.md", ":!docs/lab.md", ":!tests/lab/verdicts.yaml")
+"""What the parts before have written."""
+
 PREFACE: Final = """# The campaign
 
 `make campaign` runs what is too long for CI, before each release and after each change of what is written, gathered or
@@ -91,7 +94,7 @@ def run(part: Part) -> Result:
 
 
 def commit() -> str:
-    """Return the commit that is checked out, with a `+` if files differ from it."""
+    """Return the commit that is checked out, with a `+` if files differ from it that the campaign does not write."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(
@@ -99,7 +102,7 @@ def commit() -> str:
         ).stdout.strip()
 
     return git("rev-parse", "--short=10", "HEAD") + (
-        "+" if git("status", "--porcelain", "--untracked-files=no") else ""
+        "+" if git("status", "--porcelain", "--untracked-files=no", "--", ".", *_WRITTEN) else ""
     )
 
 

@@ -59,8 +59,8 @@ class OnDemandGroup(click.Group):
             click.UsageError: there is none of that name; it has the nearest one.
         """
         name = args[0]
-        near = difflib.get_close_matches(name, COMMANDS, n=1)
-        if name not in COMMANDS and near and not name.startswith("-"):
+        near = difflib.get_close_matches(name, self._modules, n=1)
+        if name not in self._modules and near and not name.startswith("-"):
             context.fail(f"No such command '{name}'. Did you mean '{near[0]}'?")
         return super().resolve_command(context, args)
 

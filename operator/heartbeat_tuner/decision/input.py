@@ -47,6 +47,7 @@ class DecisionInput:
         held: the least H that the budget of the cluster's heartbeats leaves to the group; None where it leaves any.
         followed: how far our last change is, and whether it helped; None before the first one.
         history: when members were evicted, for the status to note; None until the group was seen.
+        looked_at: when the group was seen; None for `now`.
     """
 
     now: datetime
@@ -64,6 +65,12 @@ class DecisionInput:
     history: EvictionHistory | None = None
     peers: tuple[Pod, ...] = ()
     canary: CanaryLook | None = None
+    looked_at: datetime | None = None
+
+    @property
+    def seen_at(self) -> datetime:
+        """When the group was seen: a look from before a write says nothing of what became of it."""
+        return self.looked_at or self.now
 
     @property
     def client(self) -> Client:

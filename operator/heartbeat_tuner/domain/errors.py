@@ -71,6 +71,10 @@ class GroupConfigRefusedError(TunerError):
     """Kafka refused new values of a group's configuration, and nothing was written."""
 
 
+class NoTimeToWriteError(GroupConfigRefusedError):
+    """Too little time is left of the leadership to begin a write; a moment later there may be more."""
+
+
 class ApiServerError(TunerError):
     """The API server did not answer, or refused a request in a way that has no name of its own here.
 

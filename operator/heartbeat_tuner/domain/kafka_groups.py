@@ -70,6 +70,7 @@ class GroupWrite:
         at: when, to the second.
         spec: the fingerprint of what the policy asked for.
         answered: whether the broker was seen to have it.
+        before: the last write before it, which is the last again if this one was not done; None once it is known to be.
     """
 
     cluster: str
@@ -79,6 +80,7 @@ class GroupWrite:
     at: datetime
     spec: str
     answered: bool = False
+    before: "GroupWrite | None" = None
 
 
 class GroupState(enum.Enum):

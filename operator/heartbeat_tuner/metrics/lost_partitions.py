@@ -21,7 +21,7 @@ SHOWN_S: Final = 90.0
 """A loss shows for so many seconds at most: the client's window holds 59 to 86 s."""
 
 
-def losses(pods: Sequence[Pod], observed: Observed, *, since_s: float) -> list[MemberChange]:
+def losses(pods: Sequence[Pod], observed: Observed, *, since_s: float, lingers: bool = False) -> list[MemberChange]:
     """Return when members of pods were fenced, each time that is surely another one.
 
     Two numbers that are further apart than a loss shows are two losses; nearer ones may be one, and count as one.
@@ -30,15 +30,16 @@ def losses(pods: Sequence[Pod], observed: Observed, *, since_s: float) -> list[M
         pods: whose.
         observed: the series of the running pods.
         since_s: start of the time to count, in Unix seconds; a loss that may have been before it does not count.
+        lingers: whether a number may be shown for longer: then a scrape without one must be between two losses.
     """
     return [
         MemberChange(datetime.fromtimestamp(at, UTC), pod.name)
         for pod in pods
-        for at in sorted(_losses_s(pod, observed, since_s))
+        for at in sorted(_losses_s(pod, observed, since_s, lingers=lingers))
     ]
 
 
-def _losses_s(pod: Pod, observed: Observed, since_s: float) -> list[float]:
+def _losses_s(pod: Pod, observed: Observed, since_s: float, *, lingers: bool) -> list[float]:
     started_s = pod.started.timestamp()
     joins, lost = (
         evictions.of_pod(observed.get(quantity, ()), pod.name)
@@ -48,8 +49,10 @@ def _losses_s(pod: Pod, observed: Observed, since_s: float) -> list[float]:
     times_s: list[float] = []
     for series in lost:
         shown_s = series.samples.between(started_s, math.inf).times_s
-        new_s = [at for at in _apart(shown_s) if at > since_s]
-        times_s += [at for at in new_s if started_s >= since_s or _is_since(at, since_s, scrapes_s, set(shown_s))]
+        shown, is_young = set(shown_s), started_s >= since_s
+        begins_s = [at for at in shown_s if not lingers or _is_new(at, scrapes_s, shown, first=is_young)]
+        new_s = [at for at in _apart(begins_s) if at > since_s]
+        times_s += [at for at in new_s if lingers or is_young or _is_since(at, since_s, scrapes_s, shown)]
     return times_s
 
 
@@ -66,5 +69,10 @@ def _is_since(at: float, since_s: float, scrapes_s: Sequence[float], shown_s: Co
     """Whether a loss was surely after a time: it shows for no longer, or a scrape in between did not show it."""
     if at > since_s + SHOWN_S:
         return True
+    return _is_new(at, scrapes_s, shown_s, first=False)
+
+
+def _is_new(at: float, scrapes_s: Sequence[float], shown_s: Collection[float], *, first: bool) -> bool:
+    """Whether the scrape before did not show a number; `first` where there was none before."""
     before = bisect_left(scrapes_s, at)
-    return before > 0 and scrapes_s[before - 1] not in shown_s
+    return scrapes_s[before - 1] not in shown_s if before > 0 else first

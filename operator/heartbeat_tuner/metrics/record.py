@@ -228,7 +228,7 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
         return _Evicted(removed, counted=len(removed))
-    counted, member_changes = _changes(watched, current, seen)
+    counted, member_changes = _changes(watched, current, seen, lingers=convention.lingers)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
         return _Evicted([*counted, *member_changes], counted=len(counted))
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
@@ -251,12 +251,12 @@ def _pods(changes: Sequence[MemberChange]) -> tuple[str, ...]:
 
 
 def _changes(
-    watched: RecordScope, current: Observed, seen: Sequence[Pod]
+    watched: RecordScope, current: Observed, seen: Sequence[Pod], *, lingers: bool
 ) -> tuple[list[MemberChange], list[MemberChange]]:
     """Return when members lost their ids: by pods' counters, to a scrape; of those without, by when the broker did."""
     since_s = watched.since.timestamp()
     if watched.consumer_protocol:
-        return lost_partitions.losses(seen, current, since_s=since_s), []
+        return lost_partitions.losses(seen, current, since_s=since_s, lingers=lingers), []
     by_pod = {
         pod.name: evictions.lost_ids(pod, current, since_s=since_s)
         for pod in seen

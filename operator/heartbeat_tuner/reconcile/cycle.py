@@ -17,6 +17,7 @@ from heartbeat_tuner.api.applied import values_of, writing_of
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
+    ClusterUnreachableError,
     FieldOwnedError,
     InvalidPolicyError,
     NotLeaderError,
@@ -34,6 +35,7 @@ from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
+from heartbeat_tuner.reconcile.at_broker import cluster_turns
 from heartbeat_tuner.reconcile.at_broker.group_writer import GroupWriter, ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.canaries import canary_steps
@@ -333,14 +335,21 @@ class Cycle:
     ) -> dict[ObjectKey, Result]:
         """Set at the broker what decisions ask for there; nothing is rolled out, so nobody waits for a place."""
         due = [outcome for outcome in outcomes.values() if isinstance(outcome, Decided) and outcome.decision.to_alter]
-        done = await self._of_all(due, lambda outcome: _guarded(self._set_at_broker(bodies, outcome)))
-        return {outcome.key: result for outcome, result in zip(due, done, strict=True)}
+        done = await self._of_all(
+            cluster_turns.by_cluster(due),
+            lambda of_cluster: cluster_turns.in_turn(
+                of_cluster, lambda outcome: _guarded(self._set_at_broker(bodies, outcome)), self._gatherer.moved
+            ),
+        )
+        return {key: result for results in done for key, result in results.items()}
 
     async def _set_at_broker(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
         try:
             await self._as_seen(outcome)
         except WriteConflictError as error:
-            return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))
+            is_silent = isinstance(error.__cause__, ClusterUnreachableError)
+            reason = Reason.CLUSTER_UNREACHABLE if is_silent else Reason.CHANGED_MEANWHILE
+            return dataclasses.replace(outcome, failure=Finding(reason, str(error)))
         bodies[outcome.key], altered = await self._group_writer.altered(bodies[outcome.key], outcome, self._clock.now())
         return altered
 

@@ -106,14 +106,24 @@ def test_bounds_of_the_poll_limit_hold(low: str | None, high: str | None, poll: 
     assert decision.target == java_settings("45s", "3s", poll)
 
 
-@pytest.mark.parametrize("config", [GroupConfig(seconds(45), seconds(5)), None])
-def test_a_kip_848_group_is_shown_and_left_alone(config: GroupConfig | None) -> None:
+def test_a_kip_848_group_whose_values_cannot_be_read_is_left_alone() -> None:
     """Its S and H are the broker's: writing them into the env would keep the consumer from starting."""
-    situation = group(java_settings("6s", "2s"), record(evictions=9))
-    theirs = dataclasses.replace(situation.group, consumer_protocol=True, config=config)
-    decision = decide(dataclasses.replace(situation, group=theirs))
+    decision = decide(_kip_848(None))
     assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
     assert decision.finding.reason is Reason.CONSUMER_PROTOCOL
+
+
+def test_nothing_of_a_kip_848_group_goes_into_the_env() -> None:
+    """What its fencings ask for is the broker's to have, and nothing of it by default."""
+    decision = decide(_kip_848(GroupConfig(seconds(6), seconds(2))))
+    assert decision.at_broker
+    assert (decision.to_apply, decision.hold and decision.hold.reason) == (None, Reason.GROUPS_NOT_ALTERED)
+
+
+def _kip_848(config: GroupConfig | None) -> DecisionInput:
+    situation = group(java_settings("6s", "2s"), record(evictions=9))
+    theirs = dataclasses.replace(situation.group, consumer_protocol=True, config=config)
+    return dataclasses.replace(situation, group=theirs)
 
 
 def test_a_short_record_shows_no_poll_gaps() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record
 from heartbeat_tuner.metrics import lost_partitions
 from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics.conventions import java_metrics
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.record import RecordScope
@@ -26,19 +27,20 @@ WINDOW_S = 60.0
 """For so long a loss shows here; the client's window holds 59 to 86 s."""
 
 
-def losing(*ages_s: float, poll_gap: float = 0.5) -> Answers:
+def losing(*ages_s: float, poll_gap: float = 0.5, window_s: float = WINDOW_S) -> Answers:
     """Return what a pod exports that lost its partitions so many seconds after the record's beginning.
 
     Args:
         ages_s: of each loss.
         poll_gap: the longest time between two polls that shows with the first loss, in seconds.
+        window_s: for so long a loss shows.
     """
     begins_s = SINCE.timestamp() - 595  # no scrape is at the very beginning of the record
     times_s = [begins_s + SCRAPE_S * number for number in range(int((NOW.timestamp() - begins_s) / SCRAPE_S) + 1)]
     losses_s = [SINCE.timestamp() + age_s for age_s in ages_s]
 
     def shown(at: float) -> float:
-        return 0.0 if any(lost <= at < lost + WINDOW_S for lost in losses_s) else float("nan")
+        return 0.0 if any(lost <= at < lost + window_s for lost in losses_s) else float("nan")
 
     labels = counters.labels("orders-0", client_id="consumer-orders-1")
 
@@ -80,6 +82,21 @@ def test_losses_that_are_a_window_apart_are_each_counted() -> None:
 def test_losses_within_a_window_may_be_one_and_count_as_one() -> None:
     """The second only keeps the number there for longer."""
     assert counted(losing(100, 120)) == 1
+
+
+def test_a_number_that_a_collector_goes_on_showing_is_one_loss() -> None:
+    """What is no number is not pushed: the last one is shown for minutes, and would be a storm by itself."""
+    for ages_s, count in (((100,), 1), ((100, 700), 2), ((-100,), 0), ((16,), 1)):
+        answers = losing(*ages_s, window_s=WINDOW_S + 300)
+        assert len(lost_partitions.losses([OLD], answers, since_s=SINCE.timestamp(), lingers=True)) == count
+    young = lost_partitions.losses([YOUNG], losing(1, window_s=360), since_s=SINCE.timestamp(), lingers=True)
+    assert len(young) == 1
+
+
+def test_pushed_metrics_linger() -> None:
+    """Those of OpenTelemetry and of KIP-714; who is scraped says at once that there is no number."""
+    lingering = {convention.name for convention in java_metrics.CONVENTIONS if convention.lingers}
+    assert lingering == {"opentelemetry", "opentelemetry-dotted", "kip714"}
 
 
 def test_a_loss_that_may_have_been_before_the_record_does_not_count() -> None:

@@ -15,13 +15,24 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from heartbeat_tuner.adapters.kafka.kafka_answers import INTERVAL, SESSION, ClusterAnswers, error_of, is_silent
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.errors import GroupConfigChangedError, GroupConfigRefusedError
+from heartbeat_tuner.domain.errors import GroupConfigChangedError, GroupConfigRefusedError, NoTimeToWriteError
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.ports.leader_lease import Fence
 
 SHORTEST_S: Final = 1.0
 """With less of the leadership left no write is begun."""
+
+_OPEN: Final = frozenset(
+    {
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.KAFKA_STORAGE_ERROR,
+    }
+)
+"""A broker hands a write on to the controller. It answers so, too, if that one did it and its own answer was lost."""
 
 
 def alter(
@@ -48,7 +59,7 @@ def alter(
     Raises:
         GroupConfigChangedError: another value is set than expected; nothing was written.
         GroupConfigRefusedError: Kafka does not take the values, or the right is missing; nothing was written.
-        ClusterUnreachableError: no answer.
+        ClusterUnreachableError: no answer, or one that leaves open whether it was done.
         NotLeaderError: the leadership is over; nothing was written.
     """
     operations = _operations(expected, wanted)
@@ -57,7 +68,7 @@ def alter(
     for validate_only in (True, False):
         request_s = min(timeout_s, fence.remaining_s())
         if request_s < SHORTEST_S:
-            raise GroupConfigRefusedError(f"too little time is left of the leadership to write group {group_id}")
+            raise NoTimeToWriteError(f"too little time is left of the leadership to write group {group_id}")
         (future,) = client.admin.incremental_alter_configs(
             [resource], validate_only=validate_only, request_timeout=request_s
         ).values()
@@ -68,7 +79,7 @@ def alter(
 
 
 def _failure(client: KafkaClient, answers: ClusterAnswers, group_id: str, error: KafkaError) -> Exception:
-    if is_silent(error):
+    if is_silent(error) or error.code() in _OPEN:
         return client.silence()
     return GroupConfigRefusedError(answers.alteration_refused(group_id, error))
 

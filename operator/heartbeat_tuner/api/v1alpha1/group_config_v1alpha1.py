@@ -14,13 +14,21 @@ class GroupValues(Model):
     heartbeat_interval: PositiveDuration | None = None
 
 
-class GroupConfigStatus(Model):
-    """The last write into the group's configuration, noted before it is done."""
+class GroupWriteStatus(Model):
+    """A write into the group's configuration."""
 
-    cluster_ref: Annotated[str, Field(max_length=63)]
-    group_id: Annotated[str, Field(max_length=255)]
     values: GroupValues
     previous: Annotated[GroupValues, Field(description="What was set for the group before; to be written to go back.")]
     at: Annotated[str, AfterValidator(moment), Field(description="When.", json_schema_extra={"format": "date-time"})]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
     answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]
+
+
+class GroupConfigStatus(GroupWriteStatus):
+    """The last write into the group's configuration, noted before it is done."""
+
+    cluster_ref: Annotated[str, Field(max_length=63)]
+    group_id: Annotated[str, Field(max_length=255)]
+    before: Annotated[
+        GroupWriteStatus | None, Field(description="The write before, until this one is known to be done.")
+    ] = None

@@ -1,5 +1,7 @@
 """`kubectl heartbeat-tuner`: its commands, each imported when it is called."""
 
+import io
+import sys
 from typing import Any, Final
 
 import click
@@ -55,4 +57,7 @@ def plugin() -> None:
 
 def main() -> None:
     """Run the plugin, which kubectl calls by the name of its program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that a terminal lacks must not end a command half-way
     plugin(prog_name="kubectl heartbeat-tuner")

@@ -6,12 +6,16 @@ is refused where somebody, the operator too, has written since.
 """
 
 import dataclasses
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
+
+_MILLISECONDS: Final = re.compile(r"[1-9][0-9]{0,11}")
 
 
 class NothingToRevertError(TunerError):
@@ -24,11 +28,13 @@ class TemplatePatch:
 
     Attributes:
         ref: the workload.
+        container: of it, with the variables.
         patch: a strategic merge patch.
         moved: by variable, its value now and after that; None for no entry.
     """
 
     ref: WorkloadRef
+    container: str
     patch: Mapping[str, Any]
     moved: Mapping[str, tuple[str, str | None]]
 
@@ -46,15 +52,15 @@ def last_change(policy: Policy) -> dict[WorkloadRef, Application]:
         at = f"{newest.at:%Y-%m-%dT%H:%M:%SZ}"
         raise NothingToRevertError(f"policy {policy.key}: the operator reverted its last change itself, at {at}")
     taken = policy.taken_back
-    if taken is not None and taken.application.at == newest.at:
+    if taken is not None and taken.application.at == newest.at and not policy.workloads:  # of several, one may have it
         by = taken.by or "somebody"
         raise NothingToRevertError(f"policy {policy.key}: {by} has taken the last change out already")
     written = policy.applications or {policy.workload: newest}
     return {ref: application for ref, application in written.items() if application.change == newest.change}
 
 
-def template_patch(ref: WorkloadRef, application: Application, workload: Mapping[str, Any]) -> TemplatePatch:
-    """Return what takes a change out of a workload.
+def template_patch(ref: WorkloadRef, application: Application, workload: Mapping[str, Any]) -> TemplatePatch | str:
+    """Return what takes a change out of a workload, or why the workload does not have the change any more.
 
     Args:
         ref: which workload.
@@ -62,15 +68,17 @@ def template_patch(ref: WorkloadRef, application: Application, workload: Mapping
         workload: the object as it is now.
 
     Raises:
-        NothingToRevertError: the workload no longer has the values of the change.
+        NothingToRevertError: somebody has written other values since.
     """
     before = application.entries_before
     if not application.entries or before is None:
         raise NothingToRevertError(f"{ref}: the change does not name its variables; use kubectl rollout undo")
     if workload["metadata"]["uid"] != application.workload_uid:
-        raise NothingToRevertError(f"{ref}: it was created again since the change")
+        return f"{ref}: it was created again since the change"
     container = application.container or ref.container
     values = _values(workload, container)
+    if all(values.get(name) == before.get(name) for name in application.entries):
+        return f"{ref}: it has the values before the change already"
     for name, written in application.entries.items():
         if values.get(name) != written:
             has = values.get(name, "no entry")
@@ -87,12 +95,23 @@ def template_patch(ref: WorkloadRef, application: Application, workload: Mapping
         "metadata": {"resourceVersion": workload["metadata"]["resourceVersion"]},
         "spec": {"template": {"spec": {"containers": [{"name": container, "env": env}]}}},
     }
-    return TemplatePatch(ref, patch, moved)
+    return TemplatePatch(ref, container, patch, moved)
+
+
+def giving_up(patch: TemplatePatch) -> str:
+    """Return the command that takes a person's entries out; empty where the patch leaves none.
+
+    The operator writes over nobody's entries, also where the policy asks for values again.
+    """
+    names = " ".join(f"{name}-" for name, (_, value) in patch.moved.items() if value is not None)
+    ref = patch.ref
+    where = f"kubectl -n {ref.key.namespace} set env {ref.kind.lower()}/{ref.key.name} -c {patch.container}"
+    return f"{where} {names}" if names else ""
 
 
 def durations_or(text: str) -> str:
-    """Return a value of milliseconds as people write it; any other text as it is."""
-    return durations.show(durations.parse(f"{text}ms")) if text.isdecimal() and int(text) else text
+    """Return a value of milliseconds as people write it; any other text as a terminal may show it."""
+    return durations.show(durations.parse(f"{text}ms")) if _MILLISECONDS.fullmatch(text) else shown(text)
 
 
 def _values(workload: Mapping[str, Any], container: str) -> dict[str, str]:

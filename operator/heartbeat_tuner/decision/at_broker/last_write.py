@@ -14,38 +14,38 @@ SHOWN_WITHIN: Final = timedelta(seconds=60)
 """A broker shows a new value well before; what it shows until then may be the one before."""
 
 
-def after_look(policy: Policy, group: Group, now: datetime) -> Policy:
-    """Return a policy with its last write as it is known after a look; without it where it was not done.
+def after_look(policy: Policy, group: Group, seen_at: datetime) -> Policy:
+    """Return a policy with its last write as it is known after a look; with the one before where it was not done.
 
     Args:
         policy: with the write as its status has it.
         group: as it is described.
-        now: the time of the look.
+        seen_at: when that was.
     """
     write = policy.group_write
-    settled = None if write is None else _settled(write, policy, group, now)
+    settled = None if write is None else _settled(write, policy, group, seen_at)
     return policy if settled is write else dataclasses.replace(policy, group_write=settled)
 
 
-def _settled(write: GroupWrite, policy: Policy, group: Group, now: datetime) -> GroupWrite | None:
+def _settled(write: GroupWrite, policy: Policy, group: Group, seen_at: datetime) -> GroupWrite | None:
     if (write.cluster, write.group_id) != (policy.cluster, policy.group_id):
         return None
     if write.answered or group.config is None:
         return write
     overrides = group.config.overrides
     if overrides == write.values:
-        return dataclasses.replace(write, answered=True)
-    return None if overrides == write.previous and not is_awaited(write, group, now) else write
+        return dataclasses.replace(write, answered=True, before=None)
+    return write.before if overrides == write.previous and not is_awaited(write, group, seen_at) else write
 
 
-def is_foreign(write: GroupWrite | None, group: Group, now: datetime) -> bool:
+def is_foreign(write: GroupWrite | None, group: Group, seen_at: datetime) -> bool:
     """Whether somebody set another value since our last write."""
     if write is None or group.config is None or group.config.overrides == write.values:
         return False
-    return not is_awaited(write, group, now)
+    return not is_awaited(write, group, seen_at)
 
 
-def is_awaited(write: GroupWrite, group: Group, now: datetime) -> bool:
+def is_awaited(write: GroupWrite, group: Group, seen_at: datetime) -> bool:
     """Whether the broker may only not show our last write yet."""
     shows_before = group.config is not None and group.config.overrides == write.previous
-    return shows_before and now - write.at <= SHOWN_WITHIN
+    return shows_before and seen_at - write.at <= SHOWN_WITHIN

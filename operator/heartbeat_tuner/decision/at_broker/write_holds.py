@@ -23,7 +23,7 @@ def finding(
     group: Group,
     cluster: Cluster,
     others: tuple[Sequence[Pod], Sequence[Member]],
-    now: datetime,
+    seen_at: datetime,
 ) -> Finding | None:
     """Return why a group's configuration may not be written now; None where it may.
 
@@ -33,7 +33,7 @@ def finding(
         group: as it is described.
         cluster: whether the operator may write there.
         others: pods of other policies of the group, and members of none that were seen lately.
-        now: the time.
+        seen_at: when the group was.
     """
     if not cluster.alters_groups:
         phrase = (
@@ -44,7 +44,7 @@ def finding(
     if policy.mode is Mode.INITIAL:
         phrase = "spec.mode is Initial, which is about new pods: group {group} is written at the broker in mode Apply"
         return Finding(Reason.RECOMMEND_MODE, say(phrase, group=policy.group_id))
-    return _not_ours(policy, workload, group, others) or _foreign(policy, group, now)
+    return _not_ours(policy, workload, group, others) or _foreign(policy, group, seen_at)
 
 
 def awaited(write: GroupWrite) -> Finding:
@@ -69,13 +69,13 @@ def foreign(write: GroupWrite, group: Group) -> Finding:
     )
 
 
-def _foreign(policy: Policy, group: Group, now: datetime) -> Finding | None:
+def _foreign(policy: Policy, group: Group, seen_at: datetime) -> Finding | None:
     write = policy.group_write
     if write is None:
         return None
-    if last_write.is_awaited(write, group, now):
+    if last_write.is_awaited(write, group, seen_at):
         return awaited(write)
-    if write.spec == policy.spec and last_write.is_foreign(write, group, now):
+    if write.spec == policy.spec and last_write.is_foreign(write, group, seen_at):
         return foreign(write, group)
     return None
 

@@ -29,7 +29,7 @@ def seen(policy: Policy, held: Holdings, *, now: datetime) -> Policy:
     last = last_application(policy, held.uid, held.applications)
     taken_back = _taken_back(policy, last, held, now=now)
     intent = policy.intent if done is None else None
-    failed = _failed(policy, last, held)
+    failed = _failed(policy, last, held, now)
     if (last, taken_back, intent, failed) == (policy.application, policy.taken_back, policy.intent, policy.failed):
         return policy
     return dataclasses.replace(policy, application=last, taken_back=taken_back, intent=intent, failed=failed)
@@ -94,10 +94,14 @@ def _was_done(policy: Policy, intent: Intent, held: Holdings) -> bool | None:
     return None if rollouts == 0 else rollouts > 1
 
 
-def _failed(policy: Policy, last: Application | None, held: Holdings) -> tuple[FailedValues, ...]:
-    """Return what failed, by the status and by the workload's own notes: any of them may be lost."""
+def _failed(policy: Policy, last: Application | None, held: Holdings, now: datetime) -> tuple[FailedValues, ...]:
+    """Return what failed, by the status and by the workload's own notes: any of them may be lost.
+
+    Anybody who may edit the workload may write notes. Those of times to come would push out what did fail, for ever,
+    and it would be tried again and again.
+    """
     noted = (*(() if last is None else last.failed), *held.failed.get(policy.workload.container, ()))
-    by_time = {failed.at: failed for failed in (*noted, *policy.failed)}
+    by_time = {failed.at: failed for failed in (*(note for note in noted if note.at <= now), *policy.failed)}
     return tuple(by_time[at] for at in sorted(by_time))[-MOST_FAILED:]
 
 

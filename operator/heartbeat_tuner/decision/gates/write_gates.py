@@ -179,7 +179,7 @@ def _held_by_session(client: Client, now: LivenessSettings, target: LivenessSett
 def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold what is set at the broker unless all of the group is the policy's, and the operator may write it."""
     policy, others = inputs.policy, (inputs.peers, inputs.strangers)
-    return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.now)
+    return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
 
 
 def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:

@@ -51,6 +51,8 @@ class Convention:
         passing_labels: labels that a series may get while it lives: with and without them it is the same.
         needed: what a consumer exports from its start: without one of these, nothing can be said of it.
         withheld: what it has not, though others have, and the shortest way to get it, as a sentence.
+        lingers: whether a number may be shown for minutes after it ceased to be one: it is pushed, what is no number is
+            not sent, and a collector goes on showing the last one.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Convention:
     passing_labels: frozenset[str] = frozenset()
     needed: tuple[Quantity, ...] = ()
     withheld: Mapping[Quantity, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+    lingers: bool = False
 
     @functools.cached_property
     def by_quantity(self) -> Mapping[Quantity, Metric]:

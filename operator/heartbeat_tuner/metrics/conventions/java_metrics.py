@@ -147,6 +147,7 @@ OPENTELEMETRY: Final = Convention(
     passing_labels=_TOLD_LATER,
     metrics=_metrics(_no_group, ("_total",)),
     needed=_NEEDED,
+    lingers=True,
 )
 
 OPENTELEMETRY_DOTTED: Final = Convention(
@@ -158,6 +159,7 @@ OPENTELEMETRY_DOTTED: Final = Convention(
     passing_labels=_TOLD_LATER,
     metrics=_metrics(_dotted, ("_total",)),
     needed=_NEEDED,
+    lingers=True,
 )
 
 STRIMZI_BRIDGE: Final = Convention(
@@ -195,6 +197,7 @@ KIP714: Final = Convention(
     with_labels=frozenset({"group_id"}),
     metrics=_metrics(_telemetry, ("_total",)),
     needed=_NEEDED,
+    lingers=True,
 )
 
 CONVENTIONS: Final = (

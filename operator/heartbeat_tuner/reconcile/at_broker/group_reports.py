@@ -23,17 +23,19 @@ def applied(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
         return ConditionStatus.FALSE, blocking
     if write is None:
         return None
-    return (ConditionStatus.TRUE, _in_force(write)) if outcome.altered else _as_seen(write, group, outcome.inputs.now)
+    if outcome.altered:
+        return ConditionStatus.TRUE, _in_force(write)
+    return _as_seen(write, group, outcome.inputs.seen_at)
 
 
-def _as_seen(write: GroupWrite, group: Group, now: datetime) -> tuple[ConditionStatus, Finding]:
+def _as_seen(write: GroupWrite, group: Group, seen_at: datetime) -> tuple[ConditionStatus, Finding]:
     """Return what a look at the broker shows of a write of ours."""
     if group.config is None:
         phrase = "what group {group} has at the broker could not be read"
         return ConditionStatus.UNKNOWN, Finding(Reason.GROUP_UNREADABLE, say(phrase, group=group.group_id))
-    if last_write.is_awaited(write, group, now):
+    if last_write.is_awaited(write, group, seen_at):
         return ConditionStatus.FALSE, write_holds.awaited(write)
-    if last_write.is_foreign(write, group, now):
+    if last_write.is_foreign(write, group, seen_at):
         return ConditionStatus.FALSE, write_holds.foreign(write, group)
     return ConditionStatus.TRUE, _in_force(write)
 

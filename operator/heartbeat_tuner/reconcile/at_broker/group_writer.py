@@ -8,7 +8,7 @@ is set there with what the decision saw, and asks the fence itself.
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -19,11 +19,12 @@ from heartbeat_tuner.domain.errors import (
     ClusterUnreachableError,
     GroupConfigChangedError,
     GroupConfigRefusedError,
+    NoTimeToWriteError,
     WriteConflictError,
 )
 from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupOverrides, GroupWrite
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.ports.kafka_clusters import GroupConfigs
@@ -32,6 +33,9 @@ from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.status import reporting
+
+REFUSED_FOR: Final = timedelta(minutes=10)
+"""What Kafka refused is tried again after so long: bounds change with a restart, rights when somebody grants them."""
 
 _log = structlog.get_logger()
 
@@ -57,6 +61,7 @@ class GroupWriter:
         self._configs = configs
         self._policies = policies
         self._store = store
+        self._refused: dict[ObjectKey, tuple[GroupWrite, Finding]] = {}
 
     async def altered(
         self, body: Mapping[str, Any], outcome: Decided, now: datetime
@@ -75,6 +80,9 @@ class GroupWriter:
         if config is None or target is None:
             return body, outcome
         write = _write(policy, config, target, now)
+        refusal = self._refusal(outcome.key, write)
+        if refusal is not None:
+            return body, dataclasses.replace(outcome, failure=refusal)
         try:
             body = await self._noted(body, write)
         except WriteConflictError as error:
@@ -90,7 +98,10 @@ class GroupWriter:
         except GroupConfigChangedError as error:
             return _failed(outcome, Reason.CHANGED_MEANWHILE, error)
         except GroupConfigRefusedError as error:
-            return _failed(outcome, Reason.GROUP_CONFIG_REFUSED, error)
+            failure = Finding(Reason.GROUP_CONFIG_REFUSED, str(error))
+            if not isinstance(error, NoTimeToWriteError):
+                self._refused[outcome.key] = (write, failure)
+            return dataclasses.replace(outcome, failure=failure)
         except ClusterUnreachableError as error:
             return dataclasses.replace(_failed(outcome, Reason.CLUSTER_UNREACHABLE, error), group_write=write)
         _log.info(
@@ -102,7 +113,17 @@ class GroupWriter:
             before=str(write.previous),
             after=str(write.values),
         )
-        return dataclasses.replace(outcome, group_write=dataclasses.replace(write, answered=True), altered=True)
+        return dataclasses.replace(
+            outcome, group_write=dataclasses.replace(write, answered=True, before=None), altered=True
+        )
+
+    def _refusal(self, key: ObjectKey, write: GroupWrite) -> Finding | None:
+        """Return why Kafka did not take the same write a while ago; None where it may be tried."""
+        self._refused = {other: known for other, known in self._refused.items() if write.at - known[0].at < REFUSED_FOR}
+        tried, failure = self._refused.get(key, (None, None))
+        if tried is None or (tried.group_id, tried.cluster) != (write.group_id, write.cluster):
+            return None
+        return failure if (tried.values, tried.previous) == (write.values, write.previous) else None
 
     async def _noted(self, body: Mapping[str, Any], write: GroupWrite) -> Mapping[str, Any]:
         """Note in the policy's status what is about to be written; return the policy as stored.
@@ -126,10 +147,10 @@ def _write(policy: Policy, config: GroupConfig, target: LivenessSettings, now: d
         _own(own.session_timeout, config.session_timeout, target.session_timeout),
         _own(own.heartbeat_interval, config.heartbeat_interval, target.heartbeat_interval),
     )
-    at = now.replace(microsecond=0)
-    if policy.group_write is not None:
-        at = max(at, policy.group_write.at + timedelta(seconds=1))
-    return GroupWrite(policy.cluster, policy.group_id, values, own, at, policy.spec)
+    at, before = now.replace(microsecond=0), policy.group_write
+    if before is not None:
+        at, before = max(at, before.at + timedelta(seconds=1)), dataclasses.replace(before, before=None)
+    return GroupWrite(policy.cluster, policy.group_id, values, own, at, policy.spec, before=before)
 
 
 def _own(own: timedelta | None, in_force: timedelta, wanted: timedelta) -> timedelta | None:

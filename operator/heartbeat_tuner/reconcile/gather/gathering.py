@@ -309,13 +309,10 @@ class Gatherer:
         application = taken_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
-            misread = plausibility.unreadable(policy, workload.current, group, seen.cluster)
-            if misread is not None:
+            if misread := plausibility.unreadable(policy, workload.current, group, seen.cluster):
                 return misread
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
-        if group.partitions:
-            memory.settled = group
-        policy = last_write.after_look(policy, group, now)
+        policy = last_write.after_look(policy, group, looked_at)
         record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
@@ -340,4 +337,5 @@ class Gatherer:
             history=history,
             peers=seen.peers,
             canary=canary_looks.look(policy, workload, group, seen.cluster.brokers, record_of),
+            looked_at=looked_at,
         )

@@ -73,6 +73,8 @@ class GroupMemory:
         self.strangers = foreign_members.observe(
             self.strangers, (*workload.pods, *peers), group.members, now=at, keep_since=at - STRANGERS_KEPT
         )
+        if group.partitions:
+            self.settled = group
         if group.config is not None and group.config != self.config:
             self.config, self.config_since = group.config, at
 

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,6 +17,8 @@ from heartbeat_tuner.api.v1alpha1.fields import GROUP
 from heartbeat_tuner.cli.kubectl import cluster_options
 from heartbeat_tuner.cli.kubectl.plugin import MODULES, plugin
 from tests.support import reports
+
+REMOVAL = "kubectl -n shop set env deployment/c -c app S-"
 
 
 class FakeKubectl:
@@ -32,6 +36,14 @@ class FakeKubectl:
         program = self._folder / "kubectl"
         program.write_text(script)
         program.chmod(0o755)
+
+    def has(self, bodies: Mapping[str, Any]) -> None:
+        """Answer `get` with these objects, by name, and say of others that they are not there."""
+        for name, body in bodies.items():
+            (self._folder / f"{name}.json").write_text(json.dumps(body))
+        here, missing = f"{self._folder}/$3.json", "case $* in *--ignore-not-found*) ;; *) exit 1 ;; esac"
+        script = f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self._folder}/calls\nif [ "$1" = patch ]; then exit 0; fi\n'
+        (self._folder / "kubectl").write_text(f"{script}if [ -e {here} ]; then cat {here}; else {missing}; fi\n")
 
     def calls(self) -> list[str]:
         """Return the arguments of all calls."""
@@ -110,7 +122,58 @@ def test_watching_ends_at_an_interrupt(kubectl: FakeKubectl) -> None:
     assert (watching.returncode, rest.strip()) == (0, "")
 
 
+def test_a_terminal_of_few_characters_gets_others(kubectl: FakeKubectl) -> None:
+    """Not a traceback, which would end `revert` after the first of several workloads."""
+    kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
+    program = "from heartbeat_tuner.cli.kubectl.plugin import main; main()"
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-c", program, "status", "-A"]
+    shown = subprocess.run(command, capture_output=True, encoding="cp1252", env=environment, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "session timeout 1s ? 30s" in shown.stdout
+
+
+def test_a_revert_goes_on_with_the_workloads_that_are_left(kubectl: FakeKubectl) -> None:
+    """One was reverted by the call before, whose second write was refused; another is gone."""
+    document = reports.policy()
+    changed = {"container": "app", "entries": {"S": "30000"}, "previousEntries": {"S": "1000"}}
+    applied = {**document["status"]["applied"], **changed}
+    document["spec"]["workloadRefs"] = [{"name": name, "container": "app"} for name in ("a", "b", "c")]
+    del document["spec"]["workloadRef"]
+    document["status"]["workloads"] = [
+        {"kind": "Deployment", "name": name, "container": "app", "applied": applied} for name in ("a", "b", "c")
+    ]
+
+    def deployment(value: str) -> dict[str, Any]:
+        containers = [{"name": "app", "env": [{"name": "S", "value": value}]}]
+        metadata = {"uid": applied["workloadUid"], "resourceVersion": "7"}
+        return {"metadata": metadata, "spec": {"template": {"spec": {"containers": containers}}}}
+
+    kubectl.has({"orders": document, "a": deployment("1000"), "c": deployment("30000")})
+    result = run("revert", "orders")
+    assert result.exit_code == 0, result.output
+    (written,) = (call for call in kubectl.calls() if call.startswith("patch"))
+    assert written.startswith("patch deployment c --type=strategic ")
+    assert result.stdout.splitlines() == [
+        "Deployment shop/a: it has the values before the change already",
+        "Deployment shop/b: it is not there",
+        "Deployment shop/c: S 30s → 1s",
+        "reverted; the operator leaves these values alone",
+        f"before you edit the policy to have it write again, take your entries out: {REMOVAL}",
+    ]
+    kubectl.has({"c": deployment("1000")})
+    again = run("revert", "orders")
+    assert again.exit_code == 2
+    assert "Error: nothing is to be reverted: Deployment shop/a: it has the values" in again.stderr
+
+
 def test_every_command_has_its_module() -> None:
     """Each imports, and has help."""
     for name in MODULES:
         assert run(name, "--help").exit_code == 0
+
+
+def test_a_slip_in_a_command_names_one_of_the_plugin_s_own() -> None:
+    """Not one of the other program's: `revert` itself was taken for a slip in `report`, and `doctr` for a doctor."""
+    assert "No such command 'revrt'. Did you mean 'revert'?" in run("revrt").stderr
+    assert "Did you mean" not in run("doctr").stderr

@@ -36,7 +36,9 @@ def deployment(env: dict[str, str], *, uid: str = UID) -> dict[str, Any]:
 def patch_of(found: Policy, workload: dict[str, Any]) -> taking_back.TemplatePatch:
     """Return what takes the last change out of the policy's Deployment."""
     ((ref, application),) = taking_back.last_change(found).items()
-    return taking_back.template_patch(ref, application, workload)
+    patch = taking_back.template_patch(ref, application, workload)
+    assert not isinstance(patch, str), patch
+    return patch
 
 
 def test_the_values_before_are_written_and_added_entries_go() -> None:
@@ -55,13 +57,34 @@ def test_the_values_before_are_written_and_added_entries_go() -> None:
     [
         (deployment({**NEW, "SESSION": "45000"}), "SESSION has 45s, not the 30s that the operator wrote"),
         (deployment({"SESSION": "30000"}), "BEAT has no entry, not the 1s that the operator wrote"),
-        (deployment(NEW, uid="another"), "it was created again since the change"),
+        (deployment({**NEW, "SESSION": "\u0663"}), "SESSION has \u0663, not"),
+        (deployment({**NEW, "SESSION": "9" * 5_000}), "SESSION has 9"),
+        (deployment({**NEW, "SESSION": "\x1b[2J"}), r"SESSION has \\x1b\[2J"),
     ],
 )
 def test_a_workload_that_somebody_changed_is_left_alone(workload: dict[str, Any], words: str) -> None:
     """What stands there now is newer than the change."""
     with pytest.raises(NothingToRevertError, match=words):
         patch_of(policy(), workload)
+
+
+def test_a_workload_without_the_change_needs_nothing() -> None:
+    """Of several workloads one may be reverted already, or made again: the others are reverted all the same."""
+    ((ref, application),) = taking_back.last_change(policy()).items()
+    for workload, words in (
+        (deployment(OLD), "it has the values before the change already"),
+        (deployment(NEW, uid="another"), "it was created again since the change"),
+    ):
+        why = taking_back.template_patch(ref, application, workload)
+        assert isinstance(why, str)
+        assert words in why
+
+
+def test_entries_that_a_revert_leaves_to_a_person_are_named() -> None:
+    """The operator writes over nobody's entries: an edit of the policy alone would end with FieldOwned."""
+    command = "kubectl -n shop set env deployment/orders -c app SESSION-"
+    assert taking_back.giving_up(patch_of(policy(), deployment(NEW))) == command
+    assert taking_back.giving_up(patch_of(policy(previousEntries={}), deployment(NEW))) == ""
 
 
 def test_a_change_that_does_not_name_its_variables_cannot_be_reverted() -> None:
@@ -102,6 +125,12 @@ def test_all_workloads_of_the_last_change_are_reverted() -> None:
     ]
     (view,), problems = reported_policies.read([document], NOW)
     assert not problems
+    assert [ref.key.name for ref in taking_back.last_change(view.policy)] == ["a", "b"]
+    # The operator has seen that somebody took it out of one of them: the other may have it still.
+    document["status"]["takenBack"] = {"applied": later, "seen": "2026-03-02T11:58:00Z", "generation": 2}
+    (view,), problems = reported_policies.read([document], NOW)
+    assert not problems
+    assert view.policy.taken_back is not None
     assert [ref.key.name for ref in taking_back.last_change(view.policy)] == ["a", "b"]
 
 

@@ -42,6 +42,16 @@ def test_a_lost_answer_is_found(write: GroupWrite | None, shown: GroupOverrides,
     assert last_write.after_look(policy, group(shown), LATE).group_write == settled
 
 
+def test_a_write_that_was_not_done_leaves_the_one_before() -> None:
+    """Else nobody would know what to go back to, and what a person sets then would be overruled."""
+    longer = GroupOverrides(seconds(60))
+    tried = dataclasses.replace(WRITE, values=longer, previous=OURS, before=ANSWERED)
+    policy = worlds.policy(group_write=tried)
+    assert last_write.after_look(policy, group(OURS), LATE).group_write == ANSWERED
+    done = last_write.after_look(policy, group(longer), LATE).group_write
+    assert done == dataclasses.replace(tried, answered=True, before=None)
+
+
 def test_a_broker_that_shows_the_value_before_is_given_time() -> None:
     """A write is not called lost, nor overruled, while the broker may only not show it yet."""
     for write in (WRITE, ANSWERED):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.policies import Application, Intent, Policy, TakenBack
+from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outcome
 from tests.support import worlds
 from tests.support.worlds import NOW
 
@@ -226,3 +227,13 @@ def test_a_write_before_the_policy_is_no_veto_for_it() -> None:
     taken_out: dict[str, str | None] = {}
     found = seen(made, held(taken_out, applications={"app": old}))
     assert found.forbidden is None
+
+
+def test_notes_of_times_to_come_do_not_push_out_what_failed() -> None:
+    """Who may edit the workload may forge them: the values that crash would be tried in each of its canaries."""
+    real = FailedValues(CURED, worlds.STORM, NOW, Outcome.ROLLOUT_FAILED, "exit code 7", "spec")
+    forged = tuple(dataclasses.replace(real, at=LATER + timedelta(days=days + 1)) for days in range(MOST_FAILED))
+    noted = dataclasses.replace(real, at=NOW - timedelta(days=1))
+    look = held(dict(ENTRIES), failed={"app": (noted, *forged)})
+    assert seen(policy(failed=(real,)), look).failed == (noted, real)
+    assert seen(policy(application=application(failed=forged), failed=(real,)), held(dict(ENTRIES))).failed == (real,)

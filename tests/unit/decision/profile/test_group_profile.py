@@ -282,7 +282,7 @@ def test_the_fleet_lowers_a_groups_bound_only_where_long_absences_show_in_full()
 
 def test_where_long_absences_hide_no_fewer_are_expected_than_the_groups_own_law_says() -> None:
     """The others tell how fast they become rarer; that this group saw none there says nothing."""
-    rare = Pool(1e9, 20, (3.0, 60.0), (1e-3, 1e-4), (0.1, 0.1))
+    rare = Pool(1e9, 20, (3.0, 60.0), (1e-4, 1e-6), (0.1, 0.1))
     polls = fitted.quantity()
     own = profile(model(absence=fitted.quantity(largest_s=10.0))).pauses
     hiding, showing = (

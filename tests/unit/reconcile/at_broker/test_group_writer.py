@@ -10,6 +10,7 @@ from heartbeat_tuner.domain.errors import (
     ApiServerError,
     ClusterUnreachableError,
     GroupConfigRefusedError,
+    NoTimeToWriteError,
     NotLeaderError,
 )
 from heartbeat_tuner.domain.evidence import Pod
@@ -245,3 +246,84 @@ async def test_a_policy_that_is_edited_in_between_is_looked_at_again() -> None:
     stage.policies.edit_behind_the_watch(ORDERS, objective={"maxFalseEvictionsPerMonth": 2})
     await cycles(stage, 2)
     assert stage.groups.alterations == []
+
+
+async def test_a_second_write_that_was_not_done_leaves_the_record_of_the_first() -> None:
+    """What a person sets after it is still theirs, and what stood before our first write is still known."""
+    stage = modern(rollout={"cooldown": "1s"}, objective={"maxDetectionTime": "5m"})
+    wide = dataclasses.replace(BOUNDS, max_session=seconds(300))
+    stage.groups.bounds = dataclasses.replace(stage.groups.bounds, consumer=wide)
+    await cycles(stage)
+    first = noted(stage)
+
+    def lose() -> None:
+        raise ClusterUnreachableError("no answer")
+
+    stage.groups.before_altering = lose
+    stage.restart()
+    await cycles(stage)
+    assert noted(stage)["previous"] == {"sessionTimeout": "45s"}
+    assert noted(stage)["before"]["previous"] == {"sessionTimeout": "20s"}
+    stage.groups.before_altering = lambda: None
+    stage.restart()
+    await cycles(stage, 2)
+    assert noted(stage) == first
+    stage.groups.override("main", "orders", THEIRS)
+    await cycles(stage, 12)
+    assert stage.groups.overrides("main", "orders") == THEIRS
+    assert stage.condition("Applied") == ("False", "GroupConfigForeign")
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["answered", "lost"])
+async def test_a_look_from_before_the_write_says_nothing_of_it(*, is_lost: bool) -> None:
+    """An early look takes the group as the last cycle saw it, and so does a cycle in a large fleet."""
+    stage = modern()
+
+    def lose() -> None:
+        raise ClusterUnreachableError("no answer")
+
+    if is_lost:
+        stage.groups.after_altering = lose
+    await cycles(stage)
+    assert stage.groups.alterations == [("orders", LONG)]
+    before = noted(stage)
+    await stage.look(ORDERS, after=seconds(90))
+    assert noted(stage) == before
+    assert stage.condition("Applied")[1] != "GroupConfigForeign"
+    await cycles(stage, 1)
+    assert noted(stage)["answered"]
+    assert stage.condition("Applied") == ("True", "Applied")
+
+
+async def test_what_kafka_refused_is_not_tried_in_each_cycle() -> None:
+    """Where the controllers' bounds are narrower it stays refused, and each try writes the status twice."""
+    stage = modern()
+    tries: list[int] = []
+
+    def refuse() -> None:
+        tries.append(1)
+        raise GroupConfigRefusedError("must be in the range 45000 to 60000 inclusive")
+
+    stage.groups.before_altering = refuse
+    await cycles(stage, 10)
+    assert len(tries) == 1
+    assert stage.condition("Applied") == ("False", "GroupConfigRefused")
+    await cycles(stage, 10)
+    assert len(tries) == 2
+    stage.groups.before_altering = lambda: None
+    await cycles(stage, 11)
+    assert stage.groups.alterations == [("orders", LONG)]
+
+
+async def test_a_leadership_that_is_nearly_over_holds_up_no_later_cycle() -> None:
+    """It is renewed as a rule, and a cure need not wait for ten minutes then."""
+    stage = modern()
+
+    def too_late() -> None:
+        raise NoTimeToWriteError("too little time is left")
+
+    stage.groups.before_altering = too_late
+    await cycles(stage)
+    stage.groups.before_altering = lambda: None
+    await cycles(stage, 1)
+    assert stage.groups.alterations == [("orders", LONG)]
