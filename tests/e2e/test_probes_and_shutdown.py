@@ -108,7 +108,7 @@ def test_sigterm_does_not_wait_for_prometheus(watched: Team, operators: Operator
     [
         (configuration(prometheus={"url": "prometheus:9090"}), "prometheus.url: write http://prometheus:9090 or https"),
         (configuration(period="60s"), "period: Extra inputs are not permitted"),
-        (configuration(interval="1 minute"), "interval: Value error, '1 minute' is not a duration"),
+        (configuration(interval="1 minute"), "interval: '1 minute' is not a duration"),
         ("kafka: [", "is no YAML"),
         ("", "(whole file)"),
         (None, "cannot be read: No such file or directory"),

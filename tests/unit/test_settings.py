@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, told: st
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(tmp_path, text)
     assert str(tmp_path / "config.yaml") in str(caught.value)
-    assert told in str(caught.value).replace("Value error, ", "")
+    assert told in str(caught.value)
 
 
 SASL = "mechanism: PLAIN, username: tuner, passwordFile: /password"
@@ -200,9 +200,7 @@ def test_what_is_no_list_of_brokers_is_told(tmp_path: Path, servers: str) -> Non
     """Field, value, rule and an example."""
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(tmp_path, MINIMAL.replace("kafka:9092", servers))
-    assert f"{CLUSTER}.bootstrapServers: Value error, {servers!r} is not a list of brokers; write host:port" in str(
-        caught.value
-    )
+    assert f"{CLUSTER}.bootstrapServers: {servers!r} is not a list of brokers; write host:port" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +267,7 @@ def test_what_does_not_go_together_is_told(tmp_path: Path, by: str, told: str) -
     """Field, rule and fix; a password that stands in the file is not repeated."""
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(tmp_path, reached(by))
-    assert told in str(caught.value).replace("Value error, ", "")
+    assert told in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
@@ -446,7 +444,7 @@ def test_what_of_prometheus_does_not_fit_is_named_by_field(files: Path, fields: 
     text = prometheus(**fields).replace("FOLDER", str(files))
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(files, text)
-    assert told.replace("FOLDER", str(files)) in str(caught.value).replace("Value error, ", "")
+    assert told.replace("FOLDER", str(files)) in str(caught.value)
     assert "hidden" not in str(caught.value)
 
 

@@ -38,7 +38,10 @@ def read(path: Path, kind: type[Whole]) -> Whole:
     try:
         return kind.model_validate(document)
     except pydantic.ValidationError as error:
-        lines = [f"  {'.'.join(map(str, fault['loc'])) or '(whole file)'}: {fault['msg']}" for fault in error.errors()]
+        lines = [
+            f"  {'.'.join(map(str, fault['loc'])) or '(whole file)'}: {fault['msg'].removeprefix('Value error, ')}"
+            for fault in error.errors()
+        ]
         raise InvalidSettingsError(f"{path} does not fit:\n" + "\n".join(lines)) from error
 
 
