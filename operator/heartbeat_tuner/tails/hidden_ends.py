@@ -27,6 +27,10 @@ _WORTH: Final = 1.0
 """Events for which the tail that nobody knows counts beside those that show."""
 
 
+MOST_SPREAD: Final = 1000.0
+"""By how much groups may differ, as models say it: where so little is behind a time, the others tell nothing there."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class SeenTogether:
     """What groups saw together, with what they cannot have seen.
@@ -72,5 +76,5 @@ class SeenTogether:
         if self.from_s is None:
             return tuple(spreads)
         last = int(np.flatnonzero(np.isfinite(self.behind))[0])
-        least = np.where(np.isfinite(self.behind), spreads[last - 1] + 1.0 / self.behind, 0.0)
+        least = np.where(np.isfinite(self.behind), spreads[last - 1] + 1.0 / self.behind, 0.0).clip(max=MOST_SPREAD)
         return tuple(np.maximum(spreads, least).tolist())

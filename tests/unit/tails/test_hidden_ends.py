@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.hidden_ends import SeenTogether
+from heartbeat_tuner.tails.hidden_ends import MOST_SPREAD, SeenTogether
 from heartbeat_tuner.tails.histogram import EDGES_S, Histogram, dense
 from heartbeat_tuner.tails.pool import TIMES_S, Pool
 
@@ -77,6 +77,13 @@ def test_what_hides_never_makes_anything_rarer(values: list[list[float]], data: 
     spreads = [0.5] * len(TIMES_S)
     assert min(seen.wider(spreads)) >= 0.5
     assert (seen.from_s is None) == (not np.diff(1.0 * longer[hides].sum(axis=0)).any())
+
+
+def test_far_behind_the_last_that_shows_groups_differ_by_what_a_model_can_have() -> None:
+    """A session of a few seconds leaves next to nothing behind the longest times; the model is still written."""
+    pool = pool_of([], [np.full(40, TIMES_S[1] + 0.01), np.full(40, TIMES_S[0] + 0.01)] * 4)
+    assert pool.hides_from_s is not None
+    assert 100.0 < max(pool.spreads) <= MOST_SPREAD
 
 
 def test_a_value_far_out_of_a_group_whose_collector_shows_it_moves_nothing() -> None:

@@ -15,6 +15,7 @@ from heartbeat_tuner.api.names import PerhapsClusterName, Word
 from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, PrinterColumn, group_id_rules, rules
 from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import Count, Day, EarlierTailSpec, Moment, RejectedSpec, Tail, Time
 from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
+from heartbeat_tuner.tails.hidden_ends import MOST_SPREAD
 
 KIND: Final = "ConsumerGroupModel"
 PLURAL: Final = "consumergroupmodels"
@@ -29,7 +30,7 @@ _SPREAD: Final = 8.0
 
 PerDay = Annotated[float, Field(allow_inf_nan=False, ge=_LEAST_A_DAY, le=_DAY_OF_SECONDS)]
 Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
-Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=1e3)]
+Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=MOST_SPREAD)]
 
 _OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: it is the most that there may be")
 
