@@ -108,7 +108,9 @@ class Container:
         if self.record.last is not None:
             self.record.restart_count += 1
         self.record.state, self.record.pid = Running(began), process.pid
-        pid_file.write_text(str(process.pid))
+        whole = pid_file.with_suffix(".new")  # whoever looks meanwhile sees no empty file
+        whole.write_text(str(process.pid))
+        whole.replace(pid_file)
         probes = Probes(self._spec, target, lambda: self._take_verdicts(probes))
         probing = asyncio.create_task(probes.run())
         self._around.on_change()
