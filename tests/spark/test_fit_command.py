@@ -47,7 +47,7 @@ def kept(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--prometheus", "http://127.0.0.1:1"), "Prometheus did not answer (connection refused); tried vector(1) at"),
+        (("--prometheus", "http://127.0.0.1:1"), "http://127.0.0.1:1: Prometheus did not answer (connection refused)"),
         (("--parquet", "nowhere", "--master", "nonsense"), "Spark knows no such master"),
         (("--parquet", "nowhere", "--until", "2999-01-01"), "--until 2999-01-01: that day is not over"),
     ],
