@@ -201,6 +201,8 @@ def test_a_policy_is_turned_to_the_workload_that_is_written_next() -> None:
     assert next_workload.turned(policy, workload, followed(policy), NOW).workload == REFS[2]
     harm = followed(policy, Outcome.ROLLOUT_FAILED)
     assert next_workload.turned(policy, workload, harm, NOW).workload == REFS[1]
+    gone = dataclasses.replace(policy, applications={})  # with the workloads that it was written to
+    assert next_workload.turned(gone, workload, harm, NOW).workload == REFS[0]
     done = scene(change(0), change(1), change(2))
     assert next_workload.turned(*done, followed(done[0]), NOW).workload == REFS[0]
 

@@ -1,0 +1,62 @@
+"""A session that evicted is refused until a fit counts these evictions, or the policy asks for something else."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.decision.evictions import refuted_sessions
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory
+from heartbeat_tuner.metrics.measured import EVICTION
+from heartbeat_tuner.models.group_model import GroupModel
+from tests.support import fitted, worlds
+
+POLICY = worlds.java_policy()
+LONG, SHORT = worlds.java_settings("60s"), worlds.java_settings("20s")
+EVICTED = EvictingSession(timedelta(seconds=25), 40, 10.0, 9, worlds.NOW, POLICY.spec)
+NEVER_FITTED = fitted.model()
+LEARNT = dataclasses.replace(
+    NEVER_FITTED,
+    quantities={**NEVER_FITTED.quantities, EVICTION: fitted.quantity()},
+    since=worlds.NOW.date() - timedelta(days=13),
+    until=worlds.NOW.date(),
+)
+
+
+def refusal(noted: EvictingSession, model: GroupModel = NEVER_FITTED, *, now: LivenessSettings = LONG) -> str:
+    """Return why a session of 20 s is refused."""
+    history = dataclasses.replace(HISTORY, evicting=(noted,))
+    return refuted_sessions.refusal(history, POLICY, model, (now, SHORT), None)
+
+
+HISTORY = EvictionHistory(worlds.NOW, LONG)
+
+
+def test_what_evicted_is_refused_by_a_law_that_never_learnt_of_it() -> None:
+    """It would ask for the same again, every few weeks."""
+    assert refusal(EVICTED).startswith("with a session of 25s members were evicted 40 times")
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        dataclasses.replace(EVICTED, session=timedelta(seconds=19)),
+        dataclasses.replace(EVICTED, spec="another"),
+        dataclasses.replace(EVICTED, episodes=1, on_days=1),
+    ],
+    ids=["a shorter one", "the policy was edited", "within the objective"],
+)
+def test_other_sessions_are_not_refused(noted: EvictingSession) -> None:
+    """Nothing is known against them."""
+    assert refusal(noted) == ""
+
+
+def test_a_fit_that_counts_these_evictions_is_believed() -> None:
+    """Its law knows better than a note."""
+    assert refusal(EVICTED, LEARNT) == ""
+
+
+def test_a_session_that_is_not_shortened_is_not_refused() -> None:
+    """Whatever a shorter one did."""
+    assert refusal(EVICTED, now=SHORT) == ""
