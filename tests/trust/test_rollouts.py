@@ -344,9 +344,9 @@ def test_the_remedy_names_what_stands_in_the_manifest(story: Story) -> None:
 
 @pytest.mark.row("A8")
 def test_a_suspension_is_seen(story: Story) -> None:
-    """In the condition from the first look on, with what would be said else, and in a column of its own."""
+    """In the condition from the first look on, with what would be said else, and in a wide column of its own."""
     assert set(story.reasons("suspended")) == {("False", "Suspended")}
     assert story.of("suspended")[-1].applied[2].startswith("spec.suspend is true: nothing is written")
-    shown = story.fleet.kubectl("get", "cgp", story.name("suspended"), f"--namespace={story.fleet.namespace}")
-    header, line = (row.split() for row in shown.splitlines())
-    assert line[header.index("SUSPENDED")] == "true"
+    shown = story.fleet.kubectl("get", "cgp", story.name("suspended"), "-owide", f"--namespace={story.fleet.namespace}")
+    header, line = shown.splitlines()
+    assert line[header.index("SUSPENDED") :].split()[0] == "true"
