@@ -18,8 +18,6 @@ pytestmark = [
     pytest.mark.timeout(300),
     # A wire that is cut in the very moment of an accept: asyncio's server then drops the new transport unclosed.
     pytest.mark.filterwarnings("ignore:unclosed transport <_SelectorSocketTransport:ResourceWarning"),
-    # Nor does it close what waits behind that one to be accepted.
-    pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning"),
 ]
 
 SEEDS = range(1, 51)
