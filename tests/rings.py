@@ -17,12 +17,14 @@ import threading
 import time
 import xml.etree.ElementTree as ET
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 CHECKOUT = Path(__file__).parents[1]
 REPORTS = CHECKOUT / "build" / "rings"
+BYTECODE = CHECKOUT / "build" / "bytecode"
+"""What Python compiles for the rings; the next run, and the next of hundreds of processes, load it."""
 PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 
@@ -175,11 +177,25 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
 def _ended(words: Sequence[str], output: IO[bytes] | None) -> tuple[int, float]:
     """Run a command to its end; return its exit status, and for how many seconds it kept a core busy."""
     with subprocess.Popen(
-        words, cwd=CHECKOUT, stdout=output, stderr=None if output is None else subprocess.STDOUT
+        words,
+        cwd=CHECKOUT,
+        env=environment(os.environ),
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
     ) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, used.ru_utime + used.ru_stime
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a ring's commands, which keep what they compile, whatever ours says.
+
+    Where nothing is kept, each start of the operator compiles 1,400 modules: 2.5 s of a core instead of 1.1 s.
+    """
+    theirs = {"PYTHONPYCACHEPREFIX": str(BYTECODE), **ours}
+    theirs.pop("PYTHONDONTWRITEBYTECODE", None)
+    return theirs
 
 
 def run_all(rings: Sequence[Ring]) -> list[Result]:
