@@ -126,6 +126,7 @@ def workload_of(
         strategy=rollout_state.strategy_of(workload["spec"], reference.kind),
         at_once=rollout_state.stops_all_at_once(workload["spec"], reference.kind),
         paused=rollout_state.is_paused(workload["spec"]),
+        partition=rollout_state.partition_of(workload["spec"], reference.kind),
         lines={
             setting: line for setting in foreign if (line := container_env.line(container, policy.env_names[setting]))
         },
