@@ -187,6 +187,7 @@ class Holdings:
             spec.
         containers: of its template, in order.
         failed: values that failed in canaries, by container, as the object itself carries them.
+        template_at: when the pods' template was changed last, by us too, by the API server's clock; None if not known.
     """
 
     kept: Mapping[str, Mapping[str, str]]
@@ -199,6 +200,7 @@ class Holdings:
     revision: int | None
     containers: tuple[str, ...] = ()
     failed: Mapping[str, tuple[FailedValues, ...]] = dataclasses.field(default_factory=dict)
+    template_at: datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
