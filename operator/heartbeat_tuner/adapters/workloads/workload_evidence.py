@@ -175,11 +175,11 @@ def _current(
 def _of_template(
     policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the pods that have the template's values, whether they run or not, but for those being deleted."""
+    """Return the pods that have the template's values, whether they run or not, but for those being deleted or over."""
     names, matching = policy.env_names.values(), []
     for pod in pods:
         container = manifests.container_of(pod["spec"], policy.workload.container)
-        if container is None or "deletionTimestamp" in pod["metadata"]:
+        if container is None or not canary_pods.is_there(pod):
             continue
         if all(container_env.line(container, name) == container_env.line(template, name) for name in names):
             matching.append(pod)

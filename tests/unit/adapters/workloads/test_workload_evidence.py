@@ -155,3 +155,12 @@ def test_a_partition_is_seen_through_what_is_held(partition: int) -> None:
     seen = workload_evidence.workload_of(policy, stateful, [], {}, template="1")
     assert isinstance(seen, Workload)
     assert seen.partition == partition
+
+
+def test_a_pod_that_is_over_says_nothing_against_the_template() -> None:
+    """The kubelet evicted it from a full node; it lies about, and would crash for ever as far as its restarts say."""
+    over = _pod(1, "30000", ready=False)
+    ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-03-02T11:59:00Z"}}
+    over["status"] |= {"phase": "Failed", "containerStatuses": [{"name": "app", "restartCount": 4, "state": ended}]}
+    seen = _seen(_pod(0, "30000", ready=True), over, canary=None)
+    assert (seen.rollout.failing, seen.rollout.pods) == ((), {"orders-0"})
