@@ -69,7 +69,7 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # another rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody removed or replaced the operator's values; it does not write them again
     FAILED_BEFORE = "FailedBefore"  # the operator reverted these values before, and there is little new evidence
-    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused, so that a change reaches no pod
+    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused, or the StatefulSet has a partition
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # the current value cannot be read, only assumed
     REBALANCING = "Rebalancing"  # the group is rebalancing, and the change can wait
@@ -144,7 +144,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.ROLLOUT_IN_PROGRESS: "Wait, or finish the rollout that the message names.",
         Reason.TAKEN_BACK: "Edit `objective`, `bounds`, `client` or `workloadRef` ([more](../how-to/gitops.md)).",
         Reason.FAILED_BEFORE: "[Read why](../how-to/reverted.md), and how to have the values tried again.",
-        Reason.ROLLOUT_PAUSED: "Resume the rollout: `kubectl rollout resume`.",
+        Reason.ROLLOUT_PAUSED: "Resume the rollout (`kubectl rollout resume`), or set the partition to 0.",
         Reason.FIELD_OWNED: "Remove the entries in the message from the manifest ([more](../how-to/gitops.md)).",
         Reason.SETTING_ASSUMED: "Give the current value in `client.current`, or the right variable in `client.env`.",
         Reason.REBALANCING: "Wait.",
