@@ -46,6 +46,7 @@ class Pipeline:
         gates_of_next: likewise, where a change that has begun is written to one more workload: what it was decided for
             is not asked again.
         gates_at_broker: those that are asked where the target is set at the broker: nothing is rolled out.
+        gates_of_reverts_at_broker: likewise, where the target is what stood there before.
         reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
     """
 
@@ -54,6 +55,7 @@ class Pipeline:
     gates_of_reverts: tuple[Gate, ...]
     gates_of_next: tuple[Gate, ...]
     gates_at_broker: tuple[Gate, ...]
+    gates_of_reverts_at_broker: tuple[Gate, ...]
     reviews: tuple[Review, ...]
 
     def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
@@ -76,7 +78,7 @@ class Pipeline:
 
     def _gates(self, decision: Decision) -> tuple[Gate, ...]:
         if decision.at_broker:
-            return self.gates_at_broker
+            return self.gates_of_reverts_at_broker if decision.reverts else self.gates_at_broker
         if decision.reverts:
             return self.gates_of_reverts
         return self.gates_of_next if decision.goes_on else self.gates
@@ -110,6 +112,7 @@ PIPELINE: Final = Pipeline(
         # Did what we wrote last do harm? Pods that crash have no record.
         steps.last_change_did_harm,
         steps.revert_goes_on,
+        steps.person_takes_group_values_back,
         steps.record_is_unknown,
         steps.workload_is_unseen,
         steps.no_pod_runs,
@@ -188,6 +191,11 @@ PIPELINE: Final = Pipeline(
         write_gates.rollout_is_in_progress,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
+    ),
+    # Not the mode, cooldown or windows: to go back is what somebody asked for just now.
+    gates_of_reverts_at_broker=(
+        write_gates.policy_is_suspended,
+        write_gates.group_may_not_go_back,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

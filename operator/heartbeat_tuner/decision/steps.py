@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.decision import between_workloads, cures, workload_parts
-from heartbeat_tuner.decision.at_broker import group_values
+from heartbeat_tuner.decision.at_broker import group_reverts, group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
@@ -80,6 +80,11 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
 def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Take a change back from the next of several workloads that it was written to."""
     return between_workloads.taken_back_next(inputs.policy, inputs.workload, inputs.followed, inputs.now)
+
+
+def person_takes_group_values_back(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Give a group back what it had at the broker before our last write, as a person asks, whatever metrics say."""
+    return group_reverts.asked(inputs.policy, inputs.group, inputs.workload)
 
 
 def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | None:

@@ -143,7 +143,7 @@ def test_a_step_before_the_one_that_it_needs_is_an_error_of_the_program(
 
 def test_a_pipeline_whose_last_step_is_silent_is_an_error_of_the_program() -> None:
     """No group is left without a decision in silence."""
-    short = Pipeline((steps.record_is_unknown,), (), (), (), (), (reviews.outlook_is_told,))
+    short = Pipeline((steps.record_is_unknown,), (), (), (), (), (), (reviews.outlook_is_told,))
     of = worlds.situation()
     with pytest.raises(NothingDecidedError, match="shop/orders"):
         short.run(of, derived(of))

@@ -182,6 +182,12 @@ def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> 
     return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
 
 
+def group_may_not_go_back(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold what stood before at the broker likewise, and where somebody set another value since."""
+    policy, others = inputs.policy, (inputs.peers, inputs.strangers)
+    return write_holds.of_revert(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
+
+
 def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold until the cooldown after the last change is over."""
     last = inputs.policy.changed_at
