@@ -174,6 +174,11 @@ CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
 CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
 """The same of groups of KIP-848, `group.consumer.…`; what H may be there is `tuning.CONSUMER_INTERVAL`."""
 
+CONSUMER_SESSION_DEFAULT: Final = timedelta(seconds=45)
+
+CONSUMER_INTERVAL_DEFAULT: Final = timedelta(seconds=5)
+"""`group.consumer.session.timeout.ms` and `group.consumer.heartbeat.interval.ms` of a broker that nobody configured."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConsumerBounds:
