@@ -67,7 +67,8 @@ class Pipeline:
             is_new = not (decision.has_begun or decision.at_broker)
             gates, saving = self._gates(decision), derived.saving if is_new else None
             weeks_alone = is_new and derived.is_shown_by_weeks
-            change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone)
+            unseen = decision.effect_is_unseen
+            change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone, effect_is_unseen=unseen)
             asked, hold = first_hold(gates, inputs, change)
             trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
@@ -120,6 +121,7 @@ PIPELINE: Final = Pipeline(
         steps.workloads_differ,
         steps.pods_differ,
         steps.broker_sets_the_values,
+        steps.other_group_values_may_be_better,
         steps.values_are_unreadable,
         # Are the values in force?
         steps.record_contradicts_the_values,
@@ -187,6 +189,7 @@ PIPELINE: Final = Pipeline(
         write_gates.policy_is_suspended,
         write_gates.mode_is_recommend,
         write_gates.group_may_not_be_written,
+        write_gates.fencings_are_not_shown,
         write_gates.values_were_taken_back,
         write_gates.rollout_is_in_progress,
         write_gates.change_is_cooling_down,

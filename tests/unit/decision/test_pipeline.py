@@ -91,7 +91,7 @@ def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() 
         (steps.record_is_unknown, steps.no_pod_runs, dataclasses.replace(BLIND, workload=NO_PODS)),
         (steps.no_pod_runs, steps.pods_differ, worlds.situation(has=worlds.workload(mixed=True, running=()))),
         (
-            steps.broker_sets_the_values,
+            steps.other_group_values_may_be_better,
             steps.values_are_unreadable,
             of_consumer_protocol(worlds.situation(now=worlds.settings("30s", "3ms"))),
         ),
