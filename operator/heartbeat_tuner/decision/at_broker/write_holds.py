@@ -41,9 +41,9 @@ def finding(
         phrase = "spec.mode is Initial, which is about new pods: group {group} is written at the broker in mode Apply"
         return Finding(Reason.RECOMMEND_MODE, say(phrase, group=policy.group_id))
     return (
-        group_reverts.stays_away(policy)
-        or _not_ours(policy, workload, group, others)
+        _not_ours(policy, workload, group, others)
         or _foreign(policy, group, seen_at, for_good=False)
+        or group_reverts.stays_away(policy)
     )
 
 

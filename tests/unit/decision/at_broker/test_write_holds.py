@@ -19,7 +19,8 @@ from tests.support.worlds import NOW, seconds
 from tests.unit.decision.at_broker.test_group_values import modern
 
 OLD = NOW - timedelta(days=2)
-BACK = GroupWrite("main", "orders", GroupOverrides(), GroupOverrides(seconds(45)), OLD, spec="", reverts=OLD)
+SHORT = GroupOverrides(seconds(20))
+BACK = GroupWrite("main", "orders", SHORT, GroupOverrides(seconds(45)), OLD, spec="", reverts=OLD)
 OURS = GroupWrite("main", "orders", GroupOverrides(seconds(45)), GroupOverrides(), OLD, spec="", answered=True)
 NIGHTS = Window("0 2 * * *", timedelta(hours=3), ZoneInfo("UTC"))
 RECENT = Application(
@@ -58,12 +59,9 @@ HINDRANCES: list[tuple[Reason, Change]] = [
         lambda inputs: dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, alters_groups=False)),
     ),
     (Reason.RECOMMEND_MODE, of_policy(mode=Mode.INITIAL)),
-    (Reason.TAKEN_BACK, of_policy(group_write=BACK)),
     (Reason.GROUP_NOT_OWNED, of_members(STRANGER)),
-    (
-        Reason.GROUP_CONFIG_FOREIGN,
-        lambda inputs: inputs if inputs.policy.group_write else of_policy(group_write=OURS)(inputs),
-    ),
+    (Reason.GROUP_CONFIG_FOREIGN, of_policy(group_write=OURS)),
+    (Reason.TAKEN_BACK, lambda inputs: inputs if inputs.policy.group_write else of_policy(group_write=BACK)(inputs)),
     (Reason.TAKEN_BACK, of_policy(taken_back=TakenBack(RECENT, NOW, generation=1))),
     (Reason.ROLLOUT_IN_PROGRESS, of_workload(rolling_out=True)),
     (Reason.COOLDOWN, of_policy(application=RECENT)),
