@@ -16,7 +16,7 @@ from heartbeat_tuner.api import asked_values, workload_refs
 from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
 from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
-from heartbeat_tuner.api.group_config_notes import group_write_of
+from heartbeat_tuner.api.group_config_notes import group_write_of, revert_request
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
@@ -88,7 +88,11 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
     """Return a policy as the newest version of its object has it, whose spec is still the one that it was made of."""
-    return dataclasses.replace(policy, **_of_status(status_of(body), policy.key.namespace))
+    return dataclasses.replace(
+        policy,
+        **_of_status(status_of(body), policy.key.namespace),
+        revert_asked=_revert_asked(body),
+    )
 
 
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
@@ -119,8 +123,14 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
         canary_rules=canary_rules(spec.rollout.canary),
+        revert_asked=_revert_asked(body),
         **_of_status(status, key.namespace),
     )
+
+
+def _revert_asked(body: Mapping[str, Any]) -> datetime | None:
+    """Return when the write into the group's configuration was done that a person wants taken back."""
+    return durations.moment_of(revert_request(body))
 
 
 def _objective(spec: Spec) -> Objective:
