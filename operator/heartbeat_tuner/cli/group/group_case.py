@@ -62,6 +62,7 @@ class Case:
         findings: what is missing, by `doctor`.
         assumed: what stands for what was not said, as sentences.
         static_ids: whether members should have static ids.
+        inferred: how the library is known that nobody said, as a sentence without its stop; empty if it was said.
     """
 
     told: StatedFacts
@@ -73,6 +74,7 @@ class Case:
     findings: tuple[DoctorFinding, ...] = ()
     assumed: tuple[str, ...] = ()
     static_ids: StaticAdvice | None = None
+    inferred: str = ""
 
     @property
     def weighed(self) -> str:
@@ -94,11 +96,13 @@ def gather(wanted: GroupRequest) -> Case:
     """
     if wanted.asked is not None:
         asked = wanted.asked
-        return prometheus_options.run(asked, lambda source: _watched(source, wanted, asked))
+        case = prometheus_options.run(asked, lambda source: _watched(source, wanted, asked))
+        return dataclasses.replace(case, inferred=wanted.library.why)
     now, candidates = SystemClock().now(), _models(wanted.models)
     facts = dataclasses.replace(wanted.told, namespace=_namespace(wanted, candidates))
     facts = with_model(facts, candidates, wanted, now)
-    return case_of(facts, from_metrics.unwatched(facts, now), assumed=wanted.assumed)
+    case = case_of(facts, from_metrics.unwatched(facts, now), assumed=wanted.assumed)
+    return dataclasses.replace(case, inferred=wanted.library.why)
 
 
 def case_of(
@@ -122,7 +126,7 @@ def case_of(
 
 
 async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: PrometheusTarget) -> Case:
-    inventory = await prometheus_options.inventory(source, asked)
+    inventory = wanted.library.inventory or await prometheus_options.inventory(source, asked)
     report = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS).only(wanted.told.group)
     mine = the_group(report, wanted.told.client)
     if mine is None:
@@ -214,8 +218,14 @@ def _namespace(wanted: GroupRequest, candidates: list[Fitted | Unreadable]) -> s
 
 
 def _cluster(mine: list[Fitted | Unreadable], wanted: GroupRequest) -> str:
-    named = {fitted.model.cluster for fitted in mine if isinstance(fitted, Fitted)} - {""}
+    clusters = {fitted.model.cluster for fitted in mine if isinstance(fitted, Fitted)}
+    named = clusters - {""}
     if wanted.cluster is not None:
+        if clusters and clusters.isdisjoint({"", wanted.cluster}):
+            near = difflib.get_close_matches(wanted.cluster, named, n=1)
+            hint = f"did you mean {shown(near[0])}? " if near else ""
+            places = listed(sorted(map(shown, named)))
+            raise UsageProblem(f"--cluster {shown(wanted.cluster)}: {hint}the models of this group are of {places}")
         return wanted.cluster
     if len(named) > 1:
         raise UsageProblem(
@@ -230,9 +240,10 @@ def _nothing(facts: StatedFacts, candidates: list[Fitted | Unreadable], folder: 
     where = click.format_filename(folder)
     if not groups:
         return f"{where} holds no models; {MAKE_A_MODEL}"
-    near = difflib.get_close_matches(facts.group, groups, n=_NEAREST, cutoff=0.0)
+    near = difflib.get_close_matches(facts.group, groups, n=_NEAREST) or groups[:_NEAREST]
     place = f"{facts.namespace}/{facts.group}" if facts.namespace else facts.group
+    count = f"{len(groups)} group{'' if len(groups) == 1 else 's'}"
     return (
-        f"no model in {where} is of group {place}; it has models of {len(groups)} groups, the nearest names are "
-        f"{listed([shown(name) for name in near])}; {MAKE_A_MODEL}"
+        f"no model in {where} is of group {place}; did you mean {listed([shown(name) for name in near], 'or')}? It "
+        f"has models of {count}; {MAKE_A_MODEL}"
     )
