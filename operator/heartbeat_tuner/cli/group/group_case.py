@@ -7,6 +7,7 @@ Without a Prometheus a model has to do: then nothing speaks for or against the v
 
 import dataclasses
 import difflib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ import click
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
-from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group import prometheus_options, sample_group
 from heartbeat_tuner.cli.group.group_options import GroupRequest
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.problems import UsageProblem
@@ -98,7 +99,8 @@ def gather(wanted: GroupRequest) -> Case:
         asked = wanted.asked
         case = prometheus_options.run(asked, lambda source: _watched(source, wanted, asked))
         return dataclasses.replace(case, inferred=wanted.library.why)
-    now, candidates = SystemClock().now(), _models(wanted.models)
+    now = SystemClock().now()
+    candidates = _models(wanted.models, now)
     facts = dataclasses.replace(wanted.told, namespace=_namespace(wanted, candidates))
     facts = with_model(facts, candidates, wanted, now)
     case = case_of(facts, from_metrics.unwatched(facts, now), assumed=wanted.assumed)
@@ -133,7 +135,7 @@ async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: Promet
         return Case(wanted.told, findings=report.findings)
     observed = await observed_of(source, mine, lookback=asked.lookback, now=inventory.now)
     facts = dataclasses.replace(wanted.told, namespace=mine.namespace)
-    facts = with_model(facts, _models(wanted.models), wanted, inventory.now)
+    facts = with_model(facts, _models(wanted.models, inventory.now), wanted, inventory.now)
     seen = MetricsView(facts, mine.convention, observed, asked.lookback, inventory.now)
     return case_of(facts, from_metrics.watched(seen), seen=seen, findings=report.findings, assumed=wanted.assumed)
 
@@ -177,7 +179,7 @@ def the_group(report: Diagnosis, client: Client) -> FoundGroup | None:
 
 
 def with_model(
-    facts: StatedFacts, candidates: list[Fitted | Unreadable], wanted: GroupRequest, now: datetime
+    facts: StatedFacts, candidates: Sequence[Fitted | Unreadable], wanted: GroupRequest, now: datetime
 ) -> StatedFacts:
     """Return the same with the model that the operator would choose, or why there is none.
 
@@ -194,7 +196,9 @@ def with_model(
     return dataclasses.replace(facts, model=usable_model.chosen(mine, policy, now=now))
 
 
-def _models(folder: Path | None) -> list[Fitted | Unreadable]:
+def _models(folder: Path | None, now: datetime) -> Sequence[Fitted | Unreadable]:
+    if folder == sample_group.FOLDER:
+        return sample_group.recent(now)
     return [] if folder is None else list(ModelFiles(folder).read())
 
 
@@ -204,7 +208,7 @@ def _place(fitted: Fitted | Unreadable) -> tuple[str, str]:
     )
 
 
-def _namespace(wanted: GroupRequest, candidates: list[Fitted | Unreadable]) -> str:
+def _namespace(wanted: GroupRequest, candidates: Sequence[Fitted | Unreadable]) -> str:
     """Return the namespace of the group, by its models where nothing else tells."""
     if len(wanted.namespaces) == 1:
         return wanted.namespaces[0]
@@ -235,7 +239,7 @@ def _cluster(mine: list[Fitted | Unreadable], wanted: GroupRequest) -> str:
     return next(iter(named), "")
 
 
-def _nothing(facts: StatedFacts, candidates: list[Fitted | Unreadable], folder: Path) -> str:
+def _nothing(facts: StatedFacts, candidates: Sequence[Fitted | Unreadable], folder: Path) -> str:
     groups = sorted({group for _, group in map(_place, candidates)})
     where = click.format_filename(folder)
     if not groups:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from heartbeat_tuner.cli.doctor import FORMATS
-from heartbeat_tuner.cli.group import inferred_client, prometheus_options
+from heartbeat_tuner.cli.group import inferred_client, prometheus_options, sample_group
 from heartbeat_tuner.cli.group.inferred_client import ClientChoice
 from heartbeat_tuner.cli.group.option_values import bounds_of, option
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
@@ -130,7 +130,7 @@ def options(command: _Command) -> _Command:
     """Give a command the options that `wanted` reads, and `--output`."""
     for decorate in reversed(_OPTIONS):
         command = decorate(command)
-    return prometheus_options.optional(command)
+    return sample_group.option(prometheus_options.optional(command))
 
 
 def wanted(  # noqa: PLR0913 - one parameter for each option
@@ -159,7 +159,11 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         UsageProblem: they cannot be used; it names the option, the value, the rule and the fix.
     """
     if url is None and models is None:
-        raise UsageProblem("give --prometheus URL, --models FOLDER or both: they say what happens to a group")
+        raise UsageProblem(
+            "give --prometheus URL, --models FOLDER or both: they say what happens to a group; to try it, give --sample"
+        )
+    if url is not None and models == sample_group.FOLDER:
+        raise UsageProblem("give --sample or --prometheus: the sample is of no group there")
     if url is None and (members is None or partitions is None):
         raise UsageProblem("give --members and --partitions: without --prometheus they are not measured")
     flags = {setting: given.pop(flag) for flag, setting in _FLAGS.items()}
