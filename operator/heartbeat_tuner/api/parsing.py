@@ -20,9 +20,10 @@ from heartbeat_tuner.api.group_config_notes import group_write_of, revert_reques
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
-from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import Bounds, ClientSpec, DeclaredSettings, Spec
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import ClientSpec, DeclaredSettings, Spec
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Status
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
+from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
@@ -114,8 +115,8 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         mode=spec.mode,
         objective=_objective(spec),
         bounds=_bounds(spec.bounds),
-        cooldown=durations.parse(spec.rollout.cooldown),
-        horizon=durations.parse(spec.rollout.horizon),
+        cooldown=durations.parse_days(spec.rollout.cooldown),
+        horizon=durations.parse_days(spec.rollout.horizon),
         suspended=spec.suspend,
         windows=_windows(spec.rollout),
         naming=_naming(spec.metrics, spec.client.library),
@@ -139,7 +140,7 @@ def _objective(spec: Spec) -> Objective:
     usual = detection_time.usual(catalogue.client(spec.client.library))
     least = usual if bound is None or bound.min is None else max(usual, bound.min)
     return Objective(
-        max_detection_time=least if given is None else durations.parse(given),
+        max_detection_time=least if given is None else durations.parse_days(given),
         max_false_evictions_per_month=spec.objective.max_false_evictions_per_month,
     )
 
@@ -239,22 +240,22 @@ def _naming(metrics: Metrics | None, library: str) -> Naming:
 
 def _windows(rollout: RolloutSpec) -> tuple[Window, ...]:
     return tuple(
-        Window(plain(window.schedule), durations.parse(window.duration), ZoneInfo(window.time_zone))
+        Window(plain(window.schedule), durations.parse_days(window.duration), ZoneInfo(window.time_zone))
         for window in rollout.windows or ()
     )
 
 
 def _declared(current: DeclaredSettings | None) -> dict[Setting, timedelta]:
     given = {} if current is None else current.model_dump(by_alias=True, exclude_none=True)
-    return {Setting(name): durations.parse(text) for name, text in given.items()}
+    return {Setting(name): durations.parse_days(text) for name, text in given.items()}
 
 
 def _bounds(bounds: Bounds | None) -> dict[Setting, Range]:
     given = {} if bounds is None else bounds.model_dump(by_alias=True, exclude_none=True)
     return {
         Setting(name): Range(
-            min=durations.parse(sides["min"]) if "min" in sides else None,
-            max=durations.parse(sides["max"]) if "max" in sides else None,
+            min=durations.parse_days(sides["min"]) if "min" in sides else None,
+            max=durations.parse_days(sides["max"]) if "max" in sides else None,
         )
         for name, sides in given.items()
     }

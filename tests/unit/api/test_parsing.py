@@ -138,9 +138,10 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
     [
         ({"groupId": None}, "spec.groupId: Field required"),
         ({"mode": "Turbo"}, "spec.mode: Input should be 'Recommend', 'Initial' or 'Apply' (value: 'Turbo')"),
-        ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: '1d' is not a duration; write it like 45s"),
+        ({"rollout": {"cooldown": "1 d"}}, "spec.rollout.cooldown: '1 d' is not a duration; write it like 45s"),
         ({"rollout": {"cooldown": "9999999999999999h"}}, "spec.rollout.cooldown: '9999999999999999h' is longer than"),
         ({"bounds": {"fetchWait": {"max": "soon"}}}, "spec.bounds.fetchWait.max: 'soon' is not a duration"),
+        ({"bounds": {"fetchWait": {"max": "0.5d"}}}, "spec.bounds.fetchWait.max: '0.5d' is not a duration"),
         ({"bounds": {"fetchWait": {"max": "0s"}}}, "spec.bounds.fetchWait.max: must be greater than zero"),
         (
             {"client": {"library": "kafkajs", "current": {"fetchWait": "0.4ms"}}},
@@ -170,8 +171,12 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         (window(schedule="0 0 2 * * 1-5"), "spec.rollout.windows.0.schedule: must be five fields, minute hour day"),
         (window(schedule="@daily"), "spec.rollout.windows.0.schedule: must be five fields"),
         (window(schedule="CRON_TZ=UTC 0 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
-        (window(schedule="60 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
-        (window(schedule="0 2 * * 5L"), "spec.rollout.windows.0.schedule: must be five fields"),
+        (
+            window(schedule="60 2 * * *"),
+            "spec.rollout.windows.0.schedule: minute 60 is out of range: write 0 to 59, or",
+        ),
+        (window(schedule="0 24 * * *"), "spec.rollout.windows.0.schedule: hour 24 is out of range: write 0 to 23, or"),
+        (window(schedule="0 2 * * 5L"), "spec.rollout.windows.0.schedule: weekday 5L is out of range: write 0 to 7 or"),
         (window(schedule="0 2 */2 * 1"), "spec.rollout.windows.0.schedule: crons differ on a step over all days"),
         (
             window(schedule="0 2 30 2 *"),

@@ -279,7 +279,7 @@ def test_one_group_is_told_alone_or_with_its_nearest(group: str, ids: Sequence[s
     assert tuple(one.id for one in diagnosis.findings) == ids
     assert [one.group for one in diagnosis.groups] == ([] if group == "order" else [group])
     if group == "order":
-        assert "the nearest of 2 are orders" in diagnosis.findings[0].message
+        assert "did you mean orders? 2 groups are shown" in diagnosis.findings[0].message
 
 
 def test_without_any_group_the_asked_one_needs_an_exporter() -> None:
