@@ -17,6 +17,8 @@ from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
 from tests.support import counters, histories, kafkajs_days
 from tests.support.kafkajs_days import Absence
 
+pytestmark = pytest.mark.no_cover  # counts days of samples
+
 DAY = date(2026, 3, 1)
 WHOLE_DAY = SliceWindow(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
 BLOCKS = 960
