@@ -472,6 +472,17 @@ async def test_more_pods_change_nothing() -> None:
     assert (stage.canary["phase"], stage.canary["pods"]) == ("Running", 2)
 
 
+async def test_a_pod_that_is_drained_before_all_are_there_does_not_end_it() -> None:
+    """It goes on with those that are left: the webhook gave the values to each pod that was to have them."""
+    stage = TriedStage()
+    await until(stage, lambda: len(stage.workloads.evictions) == 2, cycles=6)
+    drained = next(pod for pod in stage.workloads.stored[CONSUMER].pods if pod.name in stage.workloads.tried)
+    stage.workloads.replace(drained.name, drained.uid)
+    assert len(stage.workloads.tried) == 1
+    await until(stage, lambda: bool(stage.workloads.writes), cycles=45)
+    assert len(evicted(stage)) == 2
+
+
 async def test_a_canary_whose_pods_are_gone_ends() -> None:
     """An autoscaler takes the newest pods first: nobody has the values any more."""
     stage = await landed()
