@@ -321,6 +321,20 @@ async def test_a_suspended_policy_stands_still() -> None:
     assert evicted(stage) == FIRST_TWO
 
 
+@pytest.mark.parametrize("early", [True, False])
+async def test_no_pod_is_evicted_before_the_webhook_knows_of_an_edit(*, early: bool) -> None:
+    """It gives nothing for a spec that the status is not of yet: the pod would come without the values, and end it."""
+    stage = TriedStage()
+    await until(stage, lambda: stage.canary.get("ticket") == 1, cycles=2)
+    assert evicted(stage) == []
+    stage.policies.edit(ORDERS, suspend=True)
+    await stage.cycle()
+    stage.policies.edit(ORDERS, suspend=False)
+    await (stage.look(ORDERS) if early else stage.cycle())
+    await until(stage, lambda: bool(stage.workloads.evictions), cycles=3)
+    assert len(stage.workloads.tried) == 1
+
+
 async def test_in_another_mode_nobody_is_evicted_any_more() -> None:
     """Its pods keep the values until somebody replaces them; then there is no canary any more."""
     stage = await landed()
