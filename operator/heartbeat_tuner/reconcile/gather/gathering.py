@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.decision.at_broker import last_write
-from heartbeat_tuner.decision.gates import taken_back
+from heartbeat_tuner.decision.gates import group_ownership, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.grants import Grants
@@ -209,7 +209,7 @@ class Gatherer:
         Raises:
             WriteConflictError: it cannot be seen any more.
         """
-        if not inputs.workload.pods:
+        if not inputs.workload.pods or inputs.group == group_ownership.by_note(inputs.policy, inputs.workload):
             return inputs.group  # it may be another than Kafka's, of which the policy is shown nothing
         return await self._kafka.read_lately(inputs.policy)
 
