@@ -89,8 +89,8 @@ class GroupLook:
 
     @property
     def is_at_broker(self) -> bool:
-        """Whether the last change is of the group's configuration at the broker."""
-        ours, application = self.written_at_broker, self.policy.application
+        """Whether the last change is of the group's configuration at the broker, which may not be readable now."""
+        ours, application = self.policy.group_write, self.policy.application
         return ours is not None and (application is None or ours.at > application.at)
 
     @property

@@ -176,3 +176,18 @@ def test_a_later_write_to_the_workload_is_the_change_that_is_followed() -> None:
     look = GroupLook(policy, seen, worlds.record(), NOW, change)
     assert look.change is application
     assert GroupLook(dataclasses.replace(policy, application=None), seen, worlds.record(), NOW, change).change is change
+
+
+def test_a_group_that_cannot_be_read_for_a_while_does_not_lose_its_verification() -> None:
+    """Nor is an older change of the workload taken for the one that is followed."""
+    application = Application(AFTER, BEFORE, NOW - 9 * DAY, "workload-1", "app")
+    watch = written(before=timedelta(hours=8), application=application)
+    watch.look()
+    known = watch.policy.followed
+    assert known is not None
+    look = GroupLook(watch.policy, worlds.workload(AFTER), worlds.record(), watch.now, None)
+    followed, _, _ = follow(look, watch.memory, lambda _: ())
+    assert (look.change, followed) == (None, None)
+    after = watch.look(HOUR)
+    assert after is not None
+    assert (after.at, after.landed) == (NOW, known.landed)
