@@ -375,14 +375,19 @@ def _rows(node: dict[str, Any], path: str, *, optional: bool = False) -> Iterato
 def _type(node: dict[str, Any]) -> str:
     if "enum" in node:
         return ", ".join(f"`{value}`" for value in node["enum"])
-    messages = [rule["message"] for rule in node.get("x-kubernetes-validations", ())]
+    messages = [_message(rule) for rule in node.get("x-kubernetes-validations", ())]
     return "duration" if any("duration" in message for message in messages) else str(node["type"])
+
+
+def _message(rule: dict[str, str]) -> str:
+    """Return the message of a rule; the part of a value that it repeats is VALUE."""
+    return rule.get("message") or re.sub("' \\+ .+ \\+ '", "VALUE", rule["messageExpression"]).strip("'")
 
 
 def _rules(node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
     """Yield path and message of every rule; the paths of durations, days and names are left general."""
     for rule in node.get("x-kubernetes-validations", ()):
-        message = rule["message"]
+        message = _message(rule)
         yield next((name for start, name in _GENERAL.items() if message.startswith(start)), path), message
     for name, child in node.get("properties", {}).items():
         yield from _rules(child, f"{path}.{name}")

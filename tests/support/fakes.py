@@ -105,9 +105,10 @@ class FakeGroups:
         self.before_altering: Callable[[], None] = lambda: None
         self.after_altering: Callable[[], None] = lambda: None
 
-    def configured(self, cluster: str) -> bool:
-        """Whether there is such a cluster."""
-        return cluster in self.groups
+    @property
+    def clusters(self) -> Collection[str]:
+        """Their names."""
+        return self.groups.keys()
 
     async def describe(
         self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None

@@ -200,7 +200,7 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
         history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
-        bounds=group_bounds.settings(inputs.policy, current) if of_group else inputs.policy.bounds,
+        bounds=group_bounds.settings(inputs.policy, inputs.group, current) if of_group else inputs.policy.bounds,
         least_session=cluster.min_session_timeout,
         most_session=cluster.max_session_timeout,
         broker_interval=group_bounds.intervals(cluster),

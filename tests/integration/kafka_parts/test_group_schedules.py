@@ -7,7 +7,7 @@ are real. Whoever leads next has only the policy's status and what the broker sh
 import asyncio
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
 from typing import Any, Final
@@ -100,9 +100,10 @@ class FallingGroups:
         self.fall: Fall | None = None
         self.alterations: list[GroupOverrides] = []
 
-    def configured(self, cluster: str) -> bool:
-        """Whether there is such a cluster."""
-        return self._groups.configured(cluster)
+    @property
+    def clusters(self) -> Collection[str]:
+        """Names of the clusters."""
+        return self._groups.clusters
 
     async def describe(
         self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None

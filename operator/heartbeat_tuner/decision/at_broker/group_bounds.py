@@ -3,20 +3,25 @@
 from collections.abc import Mapping
 
 from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
-from heartbeat_tuner.domain.kafka_groups import Cluster
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Policy, Range
 
 _OF_GROUP = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
 
 
-def settings(policy: Policy, current: LivenessSettings) -> Mapping[Setting, Range]:
+def settings(policy: Policy, group: Group, current: LivenessSettings) -> Mapping[Setting, Range]:
     """Return the policy's bounds, with what is the client's left as it is: that would take a rollout.
+
+    From metrics alone people are advised, who may set the client's, too.
 
     Args:
         policy: of the group.
+        group: as its coordinator describes it; without a configuration where nobody asked that.
         current: what is set.
     """
+    if group.config is None:
+        return policy.bounds
     fixed = {name: Range(value, value) for name, value in current.by_setting.items() if name not in _OF_GROUP}
     return {**policy.bounds, **fixed}
 

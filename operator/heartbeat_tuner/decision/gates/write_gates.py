@@ -18,6 +18,7 @@ from heartbeat_tuner.decision.gates import (
     canary_words,
     failed_values,
     field_ownership,
+    paused_rollouts,
     record_consent,
     revert_ownership,
     rollout_windows,
@@ -101,21 +102,14 @@ def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding |
 
 
 def rollout_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
-    """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
-    return _paused(workload_parts.each(inputs.policy, inputs.workload))
+    """Hold while changes of the template reach no pod, or not all: the rest would get them at a moment nobody chose."""
+    workloads = workload_parts.each(inputs.policy, inputs.workload)
+    return paused_rollouts.paused(workloads) or paused_rollouts.partitioned(workloads)
 
 
 def revert_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold a revert likewise, whatever the other workloads of the policy do."""
-    return _paused(_alone(inputs))
-
-
-def _paused(workloads: Mapping[WorkloadRef, Workload]) -> Finding | None:
-    at_rest = next((reference for reference, workload in workloads.items() if workload.paused), None)
-    if at_rest is None:
-        return None
-    paused = "{workload} is paused (spec.paused): nothing is written until `kubectl rollout resume`"
-    return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=at_rest))
+    return paused_rollouts.paused(_alone(inputs))
 
 
 def rollout_is_in_progress(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:

@@ -124,6 +124,29 @@ def test_watching_ends_at_an_interrupt(kubectl: FakeKubectl) -> None:
     assert (watching.returncode, rest.strip()) == (0, "")
 
 
+def test_watching_outlasts_an_outage(kubectl: FakeKubectl) -> None:
+    """The last tree stays, with the error below it, until the API server answers again."""
+    empty = json.dumps({"kind": "List", "items": []})
+    kubectl.says(empty)
+    program = "from heartbeat_tuner.cli.kubectl.plugin import main; main()"
+    watching = subprocess.Popen([sys.executable, "-c", program, "status", "--watch"], stdout=subprocess.PIPE, text=True)
+    assert watching.stdout is not None
+    lines = [watching.stdout.readline() for _ in range(2)]
+    kubectl.says("The connection to the server\nwas refused", status=1)
+    lines += [watching.stdout.readline() for _ in range(4)]
+    kubectl.says(empty)
+    lines += [watching.stdout.readline() for _ in range(2)]
+    watching.send_signal(signal.SIGINT)
+    watching.communicate(timeout=30)
+    assert watching.returncode == 0
+    assert [line for line in lines if line != "\n"] == [
+        "no policies found\n",
+        "no policies found\n",
+        "Not updated, retrying: The connection to the server was refused\n",
+        "no policies found\n",
+    ]
+
+
 def test_a_terminal_of_few_characters_gets_others(kubectl: FakeKubectl) -> None:
     """Not a traceback, which would end `revert` after the first of several workloads."""
     kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
