@@ -51,7 +51,9 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     It comes before the record: pods that crash have none. What stood before is written entry by entry, so it is not
     asked whether these values are good.
     """
-    return harmful_changes.taken_back(inputs.policy, inputs.followed)
+    policy, followed = inputs.policy, inputs.followed
+    back = group_reverts.for_harm(policy, inputs.group, inputs.workload, followed)
+    return back or harmful_changes.taken_back(policy, followed)
 
 
 def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:

@@ -33,6 +33,9 @@ class GroupWriteStatus(Model):
             json_schema_extra={"format": "date-time"},
         ),
     ] = None
+    harm: Annotated[
+        str | None, Field(max_length=63, description="What that write did; absent where a person asked for it back.")
+    ] = None
 
 
 class GroupConfigStatus(GroupWriteStatus):
