@@ -133,8 +133,8 @@ def _of_quantity(
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
         days = group_days if name in OF_THE_GROUP else member_days
-        hides = np.array([name == ABSENCE and place not in witnessed and place not in unended for place in groups])
-        pools = _pools(whole, strata, homes, days, hides)
+        shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
+        pools = _pools(whole, seen.whole_unended, strata, homes, days, ~shows)
     largest = _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
@@ -174,6 +174,7 @@ def _largest_s(whole: Array) -> list[float | None]:
 
 def _pools(
     whole: Array,
+    unended: Array,
     strata: npt.NDArray[np.int64],
     homes: npt.NDArray[np.int64],
     days: Array,
@@ -188,10 +189,15 @@ def _pools(
     habits = _habits(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
-        together = Pool.of_homes(whole[mine], days[mine], homes[mine], hidden=hides[mine])
+        together = Pool.of_homes(whole[mine], days[mine], homes[mine], hidden=hides[mine], unended=unended[mine])
         for alike in (mine & (habits == habit) for habit in _Habit):
             pools = together | Pool.of_homes(
-                whole[alike], days[alike], homes[alike], hidden=hides[alike], least_groups=LEAST_ALIKE
+                whole[alike],
+                days[alike],
+                homes[alike],
+                hidden=hides[alike],
+                unended=unended[alike],
+                least_groups=LEAST_ALIKE,
             )
             for group in np.flatnonzero(alike).tolist():
                 pool = pools.get(int(homes[group]))

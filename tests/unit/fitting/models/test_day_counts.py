@@ -106,3 +106,27 @@ def test_without_a_change_nothing_is_forgotten() -> None:
         model = fitted(days).quantities["absence"]
         assert model.regime_since is None
         assert model.group_days == pytest.approx(13.0)
+
+
+def test_evictions_count_in_the_pool_beyond_what_they_outlasted() -> None:
+    """A hundred absences that were cut off at 25 s were longer, and many of them longer than 32 s."""
+    pool = (
+        fitted({age: {"absence": absences(seed=age), "eviction": {25.0: 10}} for age in range(10)})
+        .quantities["absence"]
+        .pool
+    )
+    assert pool is not None
+    per_day = dict(zip(pool.times_s, pool.per_day, strict=True))
+    at_32_s = min(per_day, key=lambda time_s: abs(time_s - 32.0))
+    assert 40.0 < per_day[at_32_s] * pool.days < 80.0
+
+
+@pytest.mark.parametrize(("counted_days", "hides"), [(0, True), (1, True), (10, False)])
+def test_who_was_watched_for_evictions_all_the_time_hides_nothing(counted_days: int, *, hides: bool) -> None:
+    """The days before they were counted may have had any: none counted on one day says nothing of nine others."""
+    days = {
+        age: {"absence": absences(seed=age)} | ({"eviction": {}} if age < counted_days else {}) for age in range(10)
+    }
+    pool = fitted(days).quantities["absence"].pool
+    assert pool is not None
+    assert (pool.hides_from_s is not None) is hides
