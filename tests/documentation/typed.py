@@ -114,7 +114,8 @@ def _in_group(group: click.Group, words: Sequence[str]) -> None:
                 value, _source = parameter.consume_value(context, given)
                 parameter.process_value(context, value)
         for parameter in command.params:
-            if parameter.required and given.get(parameter.name or "") is None:
+            name = parameter.name or ""
+            if parameter.required and given.get(name) is None and context.lookup_default(name) is None:
                 raise click.MissingParameter(ctx=context, param=parameter)
     except click.UsageError as error:
         raise UnknownCommandError(error.format_message()) from None

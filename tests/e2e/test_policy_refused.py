@@ -69,7 +69,14 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"rollout": {"cooldown": "99999999999h"}},
         "spec.rollout.cooldown: .*must be a duration of at most 999999h",
     ),
-    "duration-in-days": ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: .*must be a duration .*no days"),
+    "duration-of-half-a-day": (
+        {"rollout": {"cooldown": "0.5d"}},
+        "spec.rollout.cooldown: .*must be a duration .*whole days first",
+    ),
+    "bounds-in-days-the-wrong-way-round": (
+        {"bounds": {"sessionTimeout": {"min": "1d1s", "max": "24h"}}},
+        "spec.bounds.sessionTimeout: .*min must not be greater than max",
+    ),
     "window-of-six-fields": (
         {"rollout": {"windows": [{"schedule": "0 0 2 * * 1-5", "duration": "3h"}]}},
         r"spec.rollout.windows\[0\].schedule: .*must be five fields",
@@ -79,8 +86,12 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         r"spec.rollout.windows\[0\].schedule: .*must be five fields",
     ),
     "window-at-an-hour-25": (
-        {"rollout": {"windows": [{"schedule": "0 25 * * *", "duration": "3h"}]}},
-        r"spec.rollout.windows\[0\].schedule: .*must be five fields",
+        {"rollout": {"windows": [{"schedule": "0  25 * * *", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*hour 25 is out of range: write 0 to 23, or \*, a range such as 1-5",
+    ),
+    "window-on-a-weekday-8": (
+        {"rollout": {"windows": [{"schedule": "0 2 * * mon,8", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*weekday mon,8 is out of range: write 0 to 7 or sun to sat",
     ),
     "window-that-crons-read-differently": (
         {"rollout": {"windows": [{"schedule": "0 2 */2 * MON", "duration": "3h"}]}},

@@ -1,5 +1,6 @@
 """From an object to a domain policy, and what a field that does not fit is told."""
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -8,7 +9,9 @@ import pytest
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
+from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.errors import InvalidPolicyError
+from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, ObjectKey, Range, Window, WorkloadRef
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -135,9 +138,10 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
     [
         ({"groupId": None}, "spec.groupId: Field required"),
         ({"mode": "Turbo"}, "spec.mode: Input should be 'Recommend', 'Initial' or 'Apply' (value: 'Turbo')"),
-        ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: '1d' is not a duration; write it like 45s"),
+        ({"rollout": {"cooldown": "1 d"}}, "spec.rollout.cooldown: '1 d' is not a duration; write it like 45s"),
         ({"rollout": {"cooldown": "9999999999999999h"}}, "spec.rollout.cooldown: '9999999999999999h' is longer than"),
         ({"bounds": {"fetchWait": {"max": "soon"}}}, "spec.bounds.fetchWait.max: 'soon' is not a duration"),
+        ({"bounds": {"fetchWait": {"max": "0.5d"}}}, "spec.bounds.fetchWait.max: '0.5d' is not a duration"),
         ({"bounds": {"fetchWait": {"max": "0s"}}}, "spec.bounds.fetchWait.max: must be greater than zero"),
         (
             {"client": {"library": "kafkajs", "current": {"fetchWait": "0.4ms"}}},
@@ -167,8 +171,12 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         (window(schedule="0 0 2 * * 1-5"), "spec.rollout.windows.0.schedule: must be five fields, minute hour day"),
         (window(schedule="@daily"), "spec.rollout.windows.0.schedule: must be five fields"),
         (window(schedule="CRON_TZ=UTC 0 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
-        (window(schedule="60 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
-        (window(schedule="0 2 * * 5L"), "spec.rollout.windows.0.schedule: must be five fields"),
+        (
+            window(schedule="60 2 * * *"),
+            "spec.rollout.windows.0.schedule: minute 60 is out of range: write 0 to 59, or",
+        ),
+        (window(schedule="0 24 * * *"), "spec.rollout.windows.0.schedule: hour 24 is out of range: write 0 to 23, or"),
+        (window(schedule="0 2 * * 5L"), "spec.rollout.windows.0.schedule: weekday 5L is out of range: write 0 to 7 or"),
         (window(schedule="0 2 */2 * 1"), "spec.rollout.windows.0.schedule: crons differ on a step over all days"),
         (
             window(schedule="0 2 30 2 *"),
@@ -282,6 +290,16 @@ def test_a_word_of_another_version_does_not_forget_the_last_change() -> None:
     assert status.applied is not None
     assert status.applied.at == "2026-03-02T12:00:00Z"
     assert status.reason is None
+
+
+def test_a_word_of_another_version_does_not_forget_what_a_person_did() -> None:
+    """In an incident the operator is rolled back, and so is the workload: no value may be written to it again."""
+    noted = {"observedGeneration": 1, "applied": APPLIED, "writing": {"change": APPLIED, "revision": 3}}
+    conditions = [manifests.condition("Ready", "OfTheFuture")]
+    policy = parsing.policy_of(manifests.policy(status={"conditions": conditions, **noted}))
+    assert policy.intent is not None
+    undone = Holdings({}, {}, {}, {}, {}, {}, "workload-1", 5)
+    assert taken_back.seen(dataclasses.replace(policy, intent=None), undone, now=worlds.NOW).forbidden is not None
 
 
 @pytest.mark.parametrize("character", ["\x00", "\n", "\x7f", "\ufffd"])

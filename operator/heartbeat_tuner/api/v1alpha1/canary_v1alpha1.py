@@ -12,6 +12,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     MAX_MESSAGE,
     Duration,
     Model,
+    as_ms,
     moment,
     moment_or_none,
     open_word,
@@ -41,7 +42,7 @@ def _share(text: str) -> str:
 
 
 def _length(text: str) -> str:
-    if not SHORTEST <= durations.parse(text) <= LONGEST:
+    if not SHORTEST <= durations.parse_days(text) <= LONGEST:
         raise ValueError(_BAD_LENGTH)
     return text
 
@@ -53,8 +54,8 @@ class CanarySpec(Model):
         json_schema_extra=rules(
             (
                 (
-                    f"duration(self.duration) >= duration('{durations.show(SHORTEST)}') && "
-                    f"duration(self.duration) <= duration('{durations.show(LONGEST)}')"
+                    f"{as_ms('self.duration')} >= {durations.to_ms(SHORTEST)} && "
+                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}"
                 ),
                 _BAD_LENGTH,
             )
