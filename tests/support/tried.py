@@ -122,7 +122,7 @@ class TriedWorkloads(FakeWorkloads):
         number, now = self._next, self.stage.clock.now()
         self._next += 1
         canary = self.stage.policies.status_of(ORDERS).get("canary")
-        ticket = ("", 0) if canary is None else (canary["since"], canary["ticket"])
+        ticket = ("", 0) if canary is None else (canary["startTime"], canary["ticket"])
         made = worlds.pod(number, started=now)
         if self.webhook and canary is not None and canary["phase"] == "Running" and ticket > self._taken:
             self._taken = ticket
