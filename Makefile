@@ -8,7 +8,7 @@ BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check docs-site locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check docs-site krew locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from 
 
 docs-site: $(INSTALLED) $(SITE)  ## Build the documentation as a site with a search, without network; build/site
 	@$(PYTHON) -m tests.documentation.site
+
+krew: $(INSTALLED)  ## Build the kubectl plugin for krew, and its manifest, from this version (URL=https://... of a release); build/krew
+	@$(PYTHON) -m tests.krew $(if $(URL),--url $(URL))
 
 docs-check: $(INSTALLED)  ## Check words, links and commands of all pages and of what users read elsewhere
 	@$(PYTHON) -m tests.documentation
