@@ -188,7 +188,8 @@ def _as_text(node: dict[str, Any]) -> dict[str, Any]:
         f"double(self) {sign} {float(limit)!r}" for sign, limit in ((">=", least), ("<=", most)) if limit is not None
     ]
     lowest = "0" if least is None else f"{least:g}"
-    words = f"must be from {lowest}{'' if most is None else f' to {most:g}'}"
+    highest = "" if most is None else f" to {most:g}"
+    words = f"must be from {lowest}{highest}"
     shape = {"pattern": NUMBER}
     if isinstance(others.get("default"), float):
         others["default"] = f"{others['default']:g}"
