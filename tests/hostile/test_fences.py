@@ -619,7 +619,7 @@ def test_a_policy_needs_the_right_to_patch_its_workload(stage: Stage, author: Th
     assert author.merges(f"{folder}/orders", {"spec": {"mode": "Apply"}}).fenced
     assert author.merges(f"{folder}/orders", {"metadata": {"annotations": {"heartbeat-tuner.dev/go": "1"}}}).fenced
     values = {"sessionTimeout": "6s", "heartbeatInterval": "1s"}
-    forged = {"status": {"initial": {"values": values, "validUntil": "2100-01-01T00:00:00Z"}}}
+    forged = {"status": {"initial": {"values": values, "expirationTime": "2100-01-01T00:00:00Z"}}}
     assert author.merges(f"{folder}/orders/status", forged).fenced
     assert author.merges(f"{folder}/mine/status", forged).done
     assert author.merges(f"{folder}/orders", {"metadata": {"labels": {"team": "shop"}}}).done

@@ -19,7 +19,11 @@ class GroupWriteStatus(Model):
 
     values: GroupValues
     previous: Annotated[GroupValues, Field(description="What was set for the group before; to be written to go back.")]
-    at: Annotated[str, AfterValidator(moment), Field(description="When.", json_schema_extra={"format": "date-time"})]
+    at: Annotated[
+        str,
+        AfterValidator(moment),
+        Field(alias="changeTime", description="When.", json_schema_extra={"format": "date-time"}),
+    ]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
     answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]
     replaced: Annotated[

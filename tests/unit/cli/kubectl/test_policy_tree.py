@@ -75,8 +75,8 @@ def test_pods_of_a_canary_are_known_by_their_values() -> None:
     """An annotation that somebody else wrote says nothing."""
     tried = {"sessionTimeout": "20s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     canary = {
-        "since": "2026-03-02T11:50:00Z",
-        "until": "2026-03-03T11:50:00Z",
+        "startTime": "2026-03-02T11:50:00Z",
+        "deadlineTime": "2026-03-03T11:50:00Z",
         "values": tried,
         "previous": {**tried, "sessionTimeout": "30s"},
         "entries": ENTRIES,
@@ -137,7 +137,7 @@ def test_what_holds_a_change_back_is_shown() -> None:
 
 def test_a_terminal_is_not_steered_by_what_others_wrote() -> None:
     """Escapes in messages are shown as text."""
-    verification = {"at": "2026-03-02T11:40:00Z", "outcome": "Verified", "message": "\x1b[2J\nnothing"}
+    verification = {"changeTime": "2026-03-02T11:40:00Z", "outcome": "Verified", "message": "\x1b[2J\nnothing"}
     lines = drawn(view(verification=verification), SeenWorkload(problem="\x1b]0;title\x07"))
     assert all(line.isprintable() for line in lines)
 

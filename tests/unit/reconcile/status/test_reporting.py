@@ -348,7 +348,7 @@ def test_the_change_is_kept_in_the_status() -> None:
         "values": {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"},
         "previous": {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"},
         "workloadUid": "workload-1",
-        "at": "2026-03-02T12:00:00Z",
+        "changeTime": "2026-03-02T12:00:00Z",
     }
 
 
