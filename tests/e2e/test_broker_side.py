@@ -184,7 +184,7 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
         "restarts": len(modern.operator_writes("deployments")) + len(set(pods) ^ set(modern.pods())),
         "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
         "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
-        "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["at"]).timestamp()),
+        "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["changeTime"]).timestamp()),
         "evictions_before": fenced(before),
         "evictions_after": fenced(after),
     }
@@ -201,5 +201,5 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
     assert status["groupConfig"]["previous"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
     assert status["current"]["sessionTimeout"] == "45s"
     assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
-    assert reverted["reverts"] == status["groupConfig"]["at"]
+    assert reverted["revertedChangeTime"] == status["groupConfig"]["changeTime"]
     assert configured(modern) == NERVOUS

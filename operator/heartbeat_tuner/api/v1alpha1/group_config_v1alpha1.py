@@ -22,7 +22,7 @@ class GroupWriteStatus(Model):
     at: Annotated[
         str,
         AfterValidator(moment),
-        Field(alias="changeTime", description="When.", json_schema_extra={"format": "date-time"}),
+        Field(alias="changeTime", description="Time of the write.", json_schema_extra={"format": "date-time"}),
     ]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
     answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]
@@ -33,7 +33,8 @@ class GroupWriteStatus(Model):
         str | None,
         AfterValidator(moment_or_none),
         Field(
-            description="When the write was done that this one took back; absent for a change.",
+            alias="revertedChangeTime",
+            description="Time of the write that this one reverts; absent for a change.",
             json_schema_extra={"format": "date-time"},
         ),
     ] = None

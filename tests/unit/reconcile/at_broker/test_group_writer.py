@@ -336,7 +336,7 @@ async def test_a_leadership_that_is_nearly_over_holds_up_no_later_cycle() -> Non
 
 def ask_back(stage: Stage, at: str = "") -> None:
     """Ask for the last write to be taken back, or for the one of another time."""
-    stage.policies.annotate(ORDERS, REVERT_ANNOTATION, at or noted(stage)["at"])
+    stage.policies.annotate(ORDERS, REVERT_ANNOTATION, at or noted(stage)["changeTime"])
 
 
 NOTHING = GroupOverrides()
@@ -492,4 +492,4 @@ async def test_a_write_waits_for_its_verdict() -> None:
     await cycles(stage, 3)
     assert stage.condition("Verified") == ("Unknown", "Verifying")
     assert "episodes of evictions in" in stage.message("Verified")
-    assert stage.policies.status_of(ORDERS)["verification"]["landed"] > noted(stage)["at"]
+    assert stage.policies.status_of(ORDERS)["verification"]["readyTime"] > noted(stage)["changeTime"]
