@@ -8,8 +8,10 @@ rules can be said in one line:
   (`absence.stalls.HANDLERS_FROM_S`), and pauses of garbage collection only of GC-heavy groups, whose JVM exports them.
   Both show in full, whether the member was evicted for it or not.
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
-  (`raw_beats`): of 20 s with H 3 s about 14.5 s. One that ended in an eviction ended in a join, and does not show.
-- KafkaJS' counters show that a member was removed; what its absence outlasted is the session less half a period.
+  (`raw_beats`): none of less than a period, and with H 3 s nearly all from 8 s on. One that ended in an eviction ended
+  in a join, and does not show.
+- KafkaJS' counters show that a member was removed; so do those of the Java client, where its stops show no other way.
+  What the absence outlasted is the session less half a period.
 - Gaps between polls show in full, of the Java client alone.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
@@ -39,7 +41,7 @@ from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import TIMES_S
 
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
-_COUNT_EVICTIONS: Final = frozenset({"kafkajs"})
+_COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
@@ -84,7 +86,9 @@ class _Drawing:
         self._factor = life.factor(day)
         self._session_s = settings.session_timeout.total_seconds()
         self._period_s = period_s(tables.group.truth.client, settings)
-        self._missed_s = raw_beats.missed_s(round(self._period_s, 3), is_frozen=not tables.library.handler_delays_beat)
+        self._beats = raw_beats.measured_absences(
+            round(self._period_s, 3), is_frozen=not tables.library.handler_delays_beat
+        )
         limit = settings.max_poll_interval
         self._limit_s = None if limit is None else limit.total_seconds()
         self._evicted: list[tuple[float, int]] = []
@@ -102,7 +106,7 @@ class _Drawing:
         if tables.library.handler_delays_beat:
             absent = 1.0 - (1.0 - pauses) * (1.0 - handlers)
         self._absences(absent)
-        if tables.library.name in _COUNT_EVICTIONS:
+        if tables.library.name in _COUNT_EVICTIONS and not tables.shows_stops:
             hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
             self._marks[measured.EVICTION] = self._marked(*binned(hours, outlasted_s), members=profile.members)
@@ -136,7 +140,7 @@ class _Drawing:
         some = counts[hours, buckets]
         shown = [(hours, buckets, some)] if shows else []
         # Shorter ones neither show as missing beats nor evict.
-        least_s = min(float(self._missed_s.min()), self._session_s) - self._period_s
+        least_s = min(self._beats.least_s, self._session_s - self._period_s)
         long = MIDDLES_S[buckets] > least_s
         hours, values = np.repeat(hours[long], some[long]), np.repeat(MIDDLES_S[buckets[long]], some[long])
         beats = self._silences(hours, values, each=1)
@@ -170,7 +174,7 @@ class _Drawing:
         survived = ~evicted
         # The record's silence lacks the beat that ends it; a block's lacks what scrapes leave open, too.
         np.maximum.at(self._survived, hours[survived], silences[survived] - self._period_s)
-        shown = silences - self._rng.choice(self._missed_s, values.size)
+        shown = self._beats.drawn(values, self._rng)
         showing = survived & (shown > 0)
         return hours[showing], shown[showing]
 

@@ -152,7 +152,7 @@ def test_the_schema_bounds_as_the_settings_do() -> None:
     assert cluster["securityProtocol"]["enum"] == theirs["securityProtocol"]["enum"]
     assert cluster["sasl"]["properties"]["mechanism"]["enum"] == ours["SaslSettings"]["properties"]["mechanism"]["enum"]
     assert theirs["heartbeatBudget"]["anyOf"][0]["exclusiveMinimum"] == cluster["heartbeatBudget"]["exclusiveMinimum"]
-    assert _SCHEMA["$defs"]["duration"]["pattern"] == durations.GO_DURATION_PATTERN
+    assert _SCHEMA["$defs"]["duration"]["pattern"] == durations.DURATION_PATTERN
     for found, wanted in (
         (
             _SCHEMA["properties"]["operator"]["properties"]["maxConcurrentRollouts"],

@@ -57,7 +57,7 @@ def descriptions(path: str, schema: Mapping[str, Any]) -> Iterator[ShownText]:
     """Yield what `kubectl explain` says of a field and those below it, and what its rules answer."""
     yield ShownText(path, 0, schema.get("description", ""))
     for rule in schema.get("x-kubernetes-validations", ()):
-        yield ShownText(f"{path}, rule", 0, rule["message"])
+        yield ShownText(f"{path}, rule", 0, rule.get("message") or rule["messageExpression"])
     for name, child in schema.get("properties", {}).items():
         yield from descriptions(f"{path}.{name}", child)
     if "items" in schema:

@@ -33,7 +33,20 @@ OTHERS: Final = {
 TYPED: Final = {"shell", "console"}
 
 KUBECTL: Final = {
-    *("annotate", "apply", "auth", "create", "delete", "describe", "get", "kustomize", "label", "logs", "patch"),
+    *(
+        "annotate",
+        "apply",
+        "auth",
+        "create",
+        "delete",
+        "describe",
+        "get",
+        "krew",
+        "kustomize",
+        "label",
+        "logs",
+        "patch",
+    ),
     *("rollout", "scale", "set", "wait"),
 }
 KUBECTL_FLAGS: Final = {
@@ -43,6 +56,8 @@ KUBECTL_FLAGS: Final = {
         "--from-file",
         "--from-literal",
         "--label-columns",
+        "--manifest",
+        "--archive",
         "--namespace",
         "--output",
         "--overwrite",
@@ -114,7 +129,8 @@ def _in_group(group: click.Group, words: Sequence[str]) -> None:
                 value, _source = parameter.consume_value(context, given)
                 parameter.process_value(context, value)
         for parameter in command.params:
-            if parameter.required and given.get(parameter.name or "") is None:
+            name = parameter.name or ""
+            if parameter.required and given.get(name) is None and context.lookup_default(name) is None:
                 raise click.MissingParameter(ctx=context, param=parameter)
     except click.UsageError as error:
         raise UnknownCommandError(error.format_message()) from None

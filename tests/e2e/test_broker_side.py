@@ -1,17 +1,24 @@
 """A group of the consumer protocol whose members are fenced: its session is raised at the broker, without a restart."""
 
 import json
-import re
+import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
+from click.testing import CliRunner
+from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
+from heartbeat_tuner.cli.kubectl.plugin import plugin
+from sandbox import consumers, scenario
 from sandbox.environment import Sandbox
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
-from sandbox.scenario import JavaSettings, Operator
+from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
 from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators
 from tests.e2e.teams import Team
 
@@ -32,31 +39,51 @@ OF_AGE_S: Final = 90.0
 def altering(sandbox: Sandbox, operators: Operators) -> Iterator[Operator]:
     """The operator, with leave to write into groups' configurations."""
     operators.stop()
-    with Operator(sandbox, interval_s=INTERVAL_S, alters_groups=True) as started:
+    with Operator(sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP) as started:
         yield started
 
 
 @pytest.fixture
 def modern(sandbox: Sandbox) -> Iterator[Team]:
     """A team of Java consumers in a group of the consumer protocol, with a session that somebody made too short."""
-    team = Team(sandbox, "broker-side")
+    with nervous(sandbox, "broker-side", "java") as team:
+        yield team
+
+
+@pytest.fixture
+def silent(sandbox: Sandbox) -> Iterator[Team]:
+    """The same of consumers with librdkafka, which export nothing; nor do their statistics count fencings."""
+    with nervous(sandbox, "broker-side-rdkafka", "confluent-kafka-python") as team:
+        yield team
+
+
+@contextmanager
+def nervous(sandbox: Sandbox, purpose: str, library: str) -> Iterator[Team]:
+    """Run a team's consumers under a policy in mode Apply."""
+    team = Team(sandbox, purpose)
     team.create()
     sandbox.kafka.create_topic(team.name, REPLICAS)
     sandbox.kafka.configure_group(team.name, NERVOUS)
     unused = JavaSettings(session_timeout_ms=1, heartbeat_interval_ms=1, max_poll_interval_ms=300_000)
-    manifest = team.java_consumer_manifest(team.name, unused, replicas=REPLICAS)
-    classic = re.compile(r'^  KAFKA_(SESSION_TIMEOUT|HEARTBEAT_INTERVAL)_MS: ".*"$', re.MULTILINE)
-    team.apply(classic.sub("", manifest).replace("\ndata:\n", "\ndata:\n  KAFKA_GROUP_PROTOCOL: consumer\n"))
+    values, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
+    values["data"] = {"KAFKA_GROUP_PROTOCOL": "consumer"}
+    if library != "java":
+        del deployment["spec"]["template"]["metadata"]["annotations"]  # nothing to scrape
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        container["command"] = consumers.confluent_python_command()
+    team.apply(f"{json.dumps(values)}\n---\n{json.dumps(deployment)}")
     team.await_available(team.name)
-    team.apply_policy(team.name, mode="Apply", library="java")
+    team.apply_policy(team.name, mode="Apply", library="java")  # policies know no librdkafka
     yield team
     team.delete()
 
 
-def pause_each(team: Team) -> None:
-    """Let the process of one pod after another stand still for longer than the short session."""
-    for pod in team.pods():
-        with team.sandbox.node.paused(team.namespace, pod):
+def pause_each(*teams: Team) -> None:
+    """Let the process of one pod after another, one of each team at a time, stand still for longer than the session."""
+    for pods in zip(*(team.pods() for team in teams), strict=True):
+        with ExitStack() as paused:
+            for team, pod in zip(teams, pods, strict=True):
+                paused.enter_context(team.sandbox.node.paused(team.namespace, pod))
             time.sleep(PAUSE_S)
         time.sleep(BETWEEN_PAUSES_S)
 
@@ -64,9 +91,9 @@ def pause_each(team: Team) -> None:
 def beats(records: list[Record], team: Team, since_s: float, until_s: float) -> list[Heartbeat]:
     """Return the heartbeats of a team's group in a window."""
     return [
-        one
-        for one in records
-        if isinstance(one, Heartbeat) and one.group_id == team.name and since_s <= one.arrival_s < until_s
+        record
+        for record in records
+        if isinstance(record, Heartbeat) and record.group_id == team.name and since_s <= record.arrival_s < until_s
     ]
 
 
@@ -80,25 +107,75 @@ def epoch(heartbeats: list[Heartbeat]) -> int:
     return max(beat.generation_id for beat in heartbeats)
 
 
-def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, altering: Operator) -> None:
-    """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between."""
+def taken_back(team: Team) -> dict[str, Any]:
+    """Ask for the last write to be taken back, as a person does; return what the status notes once it is."""
+    path = os.pathsep.join((str(team.sandbox.control_plane.kubectl_path.parent), os.environ["PATH"]))
+    flags = [f"--kubeconfig={team.sandbox.control_plane.kubeconfig}", f"--namespace={team.namespace}"]
+    result = CliRunner(env={"PATH": path}).invoke(plugin, ["revert", team.name, *flags])
+    assert result.exit_code == 0, result.output
+    team.await_condition("Applied", "TakenBack", status="False")
+    noted: dict[str, Any] = team.status()["groupConfig"]
+    return noted
+
+
+def configured(team: Team) -> dict[str, str]:
+    """Return what is set at the broker for a team's group itself."""
+    resource = ConfigResource(ResourceType.GROUP, team.name)
+    admin = AdminClient({"bootstrap.servers": team.sandbox.kafka.bootstrap, "log_level": 0})
+    entries = admin.describe_configs([resource])[resource].result(30).values()
+    return {entry.name: entry.value for entry in entries if entry.source == ConfigSource.GROUP_CONFIG.value}
+
+
+def in_force_s(heartbeats: list[Heartbeat], written_s: float) -> float:
+    """Return how long after a write, which is known to a second, the last member heard of it: with its first beat."""
+    firsts: dict[str, float] = {}
+    for beat in heartbeats:
+        if beat.arrival_s >= written_s:
+            firsts.setdefault(beat.member_id, beat.arrival_s)
+    return round(max(firsts.values()) - written_s, 1)
+
+
+def left_alone(team: Team, heartbeats: list[Heartbeat]) -> dict[str, Any]:
+    """Return the row of a group whose members are fenced, and nothing shows it: its record is unknown, and it stays."""
+    row: dict[str, Any] = {
+        "group_type": "consumer",
+        "client": "confluent-kafka-python",
+        "changed": None,
+        "restarts": len(team.operator_writes("deployments")),
+        "rebalances_by_change": 0,
+        "evictions_before": fenced(heartbeats),
+    }
+    unknown = scenario.condition(team.policy(team.name), "MetricsAvailable")
+    is_alone = "groupConfig" not in team.status() and configured(team) == NERVOUS
+    row["ok"] = is_alone and unknown["reason"] == "NoSeries" and row["evictions_before"] >= REPLICAS
+    return row
+
+
+def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, silent: Team, altering: Operator) -> None:
+    """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
+
+    A group whose fencings nothing shows is left alone: they are as many, and unknown.
+    """
     assert altering.process.alive()
     log, began_s, pods = RequestLog(modern.sandbox.kafka.request_log), time.time(), modern.pods()
     modern.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
     time.sleep(5.0)  # the operator has read since when nothing shows: it asks for losses once it knows the protocol
-    pause_each(modern)
+    pause_each(modern, silent)
     settled_s = time.time()
     written = modern.await_condition("Applied", "Applied", status="True", timeout_s=OF_AGE_S)
     time.sleep(2.0)  # each member has beaten since
     changed_s = time.time()
     pause_each(modern)
-    ended_s = time.time()
+    ended_s, status = time.time(), modern.status()
+    reverted = taken_back(modern)
+    time.sleep(2.0)  # likewise
+    back_s = time.time()
     time.sleep(AUDIT_LAG_S)
 
-    records, status = log.read_new(), modern.status()
-    before, between, after = (
+    records = log.read_new()
+    before, between, after, back = (
         beats(records, modern, *window)
-        for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s))
+        for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s), (ended_s, back_s))
     )
     row: dict[str, Any] = {
         "group_type": "consumer",
@@ -106,16 +183,23 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, al
         "changed": {"before": status["groupConfig"]["previous"], "after": status["groupConfig"]["values"]},
         "restarts": len(modern.operator_writes("deployments")) + len(set(pods) ^ set(modern.pods())),
         "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
+        "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
+        "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["at"]).timestamp()),
         "evictions_before": fenced(before),
         "evictions_after": fenced(after),
     }
     row["ok"] = row["evictions_before"] >= REPLICAS and not any(
-        row[name] for name in ("restarts", "rebalances_by_change", "evictions_after")
+        row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
     )
     ROWS.parent.mkdir(exist_ok=True)
-    ROWS.write_text(json.dumps({"rows": [row]}, indent=2) + "\n")
-    assert row["ok"], row
+    rows = [row, left_alone(silent, beats(records, silent, began_s, ended_s))]
+    ROWS.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+    assert all(each["ok"] for each in rows), rows
+    assert row["in_force_s"] <= 3.0  # the interval before, a second, and the second of the write
     assert "without a restart" in written["message"]
     assert status["groupConfig"]["values"] == {"sessionTimeout": "45s", "heartbeatInterval": "1s"}
     assert status["groupConfig"]["previous"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
     assert status["current"]["sessionTimeout"] == "45s"
+    assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
+    assert reverted["reverts"] == status["groupConfig"]["at"]
+    assert configured(modern) == NERVOUS

@@ -69,7 +69,14 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"rollout": {"cooldown": "99999999999h"}},
         "spec.rollout.cooldown: .*must be a duration of at most 999999h",
     ),
-    "duration-in-days": ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: .*must be a duration .*no days"),
+    "duration-of-half-a-day": (
+        {"rollout": {"cooldown": "0.5d"}},
+        "spec.rollout.cooldown: .*must be a duration .*whole days first",
+    ),
+    "bounds-in-days-the-wrong-way-round": (
+        {"bounds": {"sessionTimeout": {"min": "1d1s", "max": "24h"}}},
+        "spec.bounds.sessionTimeout: .*min must not be greater than max",
+    ),
     "window-of-six-fields": (
         {"rollout": {"windows": [{"schedule": "0 0 2 * * 1-5", "duration": "3h"}]}},
         r"spec.rollout.windows\[0\].schedule: .*must be five fields",
@@ -79,8 +86,12 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         r"spec.rollout.windows\[0\].schedule: .*must be five fields",
     ),
     "window-at-an-hour-25": (
-        {"rollout": {"windows": [{"schedule": "0 25 * * *", "duration": "3h"}]}},
-        r"spec.rollout.windows\[0\].schedule: .*must be five fields",
+        {"rollout": {"windows": [{"schedule": "0  25 * * *", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*hour 25 is out of range: write 0 to 23, or \*, a range such as 1-5",
+    ),
+    "window-on-a-weekday-8": (
+        {"rollout": {"windows": [{"schedule": "0 2 * * mon,8", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*weekday mon,8 is out of range: write 0 to 7 or sun to sat",
     ),
     "window-that-crons-read-differently": (
         {"rollout": {"windows": [{"schedule": "0 2 */2 * MON", "duration": "3h"}]}},
@@ -106,7 +117,15 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "empty-group": ({"groupId": ""}, "spec.groupId: .*at least 1 chars"),
     "negative-evictions": (
         {"objective": {"maxFalseEvictionsPerMonth": -1}},
-        "spec.objective.maxFalseEvictionsPerMonth: .*greater than or equal to 0",
+        "spec.objective.maxFalseEvictionsPerMonth: .*must be from 0 to 100000; a fraction as text, such as '0.5'",
+    ),
+    "evictions-as-a-number-with-a-fraction": (
+        {"objective": {"maxFalseEvictionsPerMonth": 0.5}},
+        "spec.objective.maxFalseEvictionsPerMonth: .*must be of type ",
+    ),
+    "evictions-in-words": (
+        {"objective": {"maxFalseEvictionsPerMonth": "few"}},
+        "spec.objective.maxFalseEvictionsPerMonth: .*must be from 0 to 100000; a fraction as text",
     ),
     "unknown-mode": ({"mode": "Force"}, 'spec.mode: Unsupported value: "Force"'),
     "unknown-kind": (
@@ -237,7 +256,7 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
             "current": {"sessionTimeout": "1s", "heartbeatInterval": "2s", "fetchWait": "5s"},
         },
         "mode": "Apply",
-        "objective": {"maxDetectionTime": "2m", "maxFalseEvictionsPerMonth": 0.5},
+        "objective": {"maxDetectionTime": "2m", "maxFalseEvictionsPerMonth": "0.5"},
         "bounds": {
             "sessionTimeout": {"min": "10s", "max": "1m30s"},
             "heartbeatInterval": {"min": "1s", "max": "10s"},

@@ -82,7 +82,8 @@ class FakePrometheus:
         if self.error is not None:
             raise self.error
         asked = counters.asked(query)
-        return asked.of(counters.exported(self.answers, self.convention, asked.names), at)
+        shown = {quantity: asked.in_window(group, at) for quantity, group in self.answers.items()}
+        return asked.of(counters.exported(shown, self.convention, asked.names), at)
 
 
 async def no_sleep(_: float) -> None:
@@ -105,9 +106,10 @@ class FakeGroups:
         self.before_altering: Callable[[], None] = lambda: None
         self.after_altering: Callable[[], None] = lambda: None
 
-    def configured(self, cluster: str) -> bool:
-        """Whether there is such a cluster."""
-        return cluster in self.groups
+    @property
+    def clusters(self) -> Collection[str]:
+        """Their names."""
+        return self.groups.keys()
 
     async def describe(
         self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
@@ -449,6 +451,13 @@ class FakePolicies:
         """Change a policy's spec as a user would; the watch shows it."""
         self.edit_behind_the_watch(key, **spec)
         self._store.show(copy.deepcopy(self.stored[key]))
+
+    def annotate(self, key: ObjectKey, name: str, text: str) -> None:
+        """Annotate a policy as a user would; the watch shows it."""
+        stored = self.stored[key]
+        stored["metadata"].setdefault("annotations", {})[name] = text
+        _touch(stored)
+        self._store.show(copy.deepcopy(stored))
 
     def edit_behind_the_watch(self, key: ObjectKey, **spec: Any) -> None:
         """Change a policy's spec as a user would; the watch says nothing."""

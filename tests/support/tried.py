@@ -124,7 +124,7 @@ class TriedWorkloads(FakeWorkloads):
         status, edited = self.stage.policies.status_of(ORDERS), self.stage.policies.stored[ORDERS]["metadata"]
         is_of_spec = status.get("observedGeneration") == edited["generation"]
         canary = status.get("canary") if is_of_spec else None
-        ticket = ("", 0) if canary is None else (canary["since"], canary["ticket"])
+        ticket = ("", 0) if canary is None else (canary["startTime"], canary["ticket"])
         made = worlds.pod(number, started=now)
         if self.webhook and canary is not None and canary["phase"] == "Running" and ticket > self._taken:
             self._taken = ticket

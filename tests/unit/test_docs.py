@@ -112,9 +112,11 @@ def test_reasons_named_on_pages_exist() -> None:
 
 
 def test_the_readme_has_the_two_commands_of_a_newcomer() -> None:
-    """`check` first, then what runs the main job and the tests; that they are targets, `make docs-check` finds out."""
-    check, *commands = documents.code_blocks("README.md", "shell")
+    """`check` first, a trial, then what runs the main job and the tests; `make docs-check` knows the targets."""
+    check, trial, *commands = documents.code_blocks("README.md", "shell")
     assert check.startswith("heartbeat-tuner check ")
+    answer = checks.run(*shlex.split(trial)[1:])
+    assert (answer.exit_code, "Set sessionTimeout 45s → " in answer.stdout) == (0, True)
     assert commands == ["make demo\n", "make test\n"]
 
 

@@ -65,7 +65,7 @@ def ticket_of(canary: Canary, owner: Owner, workload: ObjectKey) -> CanaryTicket
 
 def canary_rules(spec: CanarySpec) -> CanaryRules:
     """Return how a policy wants new values to be tried."""
-    return CanaryRules(int(spec.share.removesuffix("%")) / 100, durations.parse(spec.duration))
+    return CanaryRules(int(spec.share.removesuffix("%")) / 100, durations.parse_days(spec.duration))
 
 
 def canary_status(canary: Canary) -> CanaryStatus:

@@ -16,13 +16,14 @@ from heartbeat_tuner.api import asked_values, workload_refs
 from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
 from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
-from heartbeat_tuner.api.group_config_notes import group_write_of
+from heartbeat_tuner.api.group_config_notes import group_write_of, revert_request
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
-from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import Bounds, ClientSpec, DeclaredSettings, Spec
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import ClientSpec, DeclaredSettings, Spec
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Status
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
+from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
@@ -88,7 +89,11 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
     """Return a policy as the newest version of its object has it, whose spec is still the one that it was made of."""
-    return dataclasses.replace(policy, **_of_status(status_of(body), policy.key.namespace))
+    return dataclasses.replace(
+        policy,
+        **_of_status(status_of(body), policy.key.namespace),
+        revert_asked=_revert_asked(body),
+    )
 
 
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
@@ -110,8 +115,8 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         mode=spec.mode,
         objective=_objective(spec),
         bounds=_bounds(spec.bounds),
-        cooldown=durations.parse(spec.rollout.cooldown),
-        horizon=durations.parse(spec.rollout.horizon),
+        cooldown=durations.parse_days(spec.rollout.cooldown),
+        horizon=durations.parse_days(spec.rollout.horizon),
         suspended=spec.suspend,
         windows=_windows(spec.rollout),
         naming=_naming(spec.metrics, spec.client.library),
@@ -119,8 +124,14 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
         canary_rules=canary_rules(spec.rollout.canary),
+        revert_asked=_revert_asked(body),
         **_of_status(status, key.namespace),
     )
+
+
+def _revert_asked(body: Mapping[str, Any]) -> datetime | None:
+    """Return when the write into the group's configuration was done that a person wants taken back."""
+    return durations.moment_of(revert_request(body))
 
 
 def _objective(spec: Spec) -> Objective:
@@ -129,7 +140,7 @@ def _objective(spec: Spec) -> Objective:
     usual = detection_time.usual(catalogue.client(spec.client.library))
     least = usual if bound is None or bound.min is None else max(usual, bound.min)
     return Objective(
-        max_detection_time=least if given is None else durations.parse(given),
+        max_detection_time=least if given is None else durations.parse_days(given),
         max_false_evictions_per_month=spec.objective.max_false_evictions_per_month,
     )
 
@@ -229,22 +240,22 @@ def _naming(metrics: Metrics | None, library: str) -> Naming:
 
 def _windows(rollout: RolloutSpec) -> tuple[Window, ...]:
     return tuple(
-        Window(plain(window.schedule), durations.parse(window.duration), ZoneInfo(window.time_zone))
+        Window(plain(window.schedule), durations.parse_days(window.duration), ZoneInfo(window.time_zone))
         for window in rollout.windows or ()
     )
 
 
 def _declared(current: DeclaredSettings | None) -> dict[Setting, timedelta]:
     given = {} if current is None else current.model_dump(by_alias=True, exclude_none=True)
-    return {Setting(name): durations.parse(text) for name, text in given.items()}
+    return {Setting(name): durations.parse_days(text) for name, text in given.items()}
 
 
 def _bounds(bounds: Bounds | None) -> dict[Setting, Range]:
     given = {} if bounds is None else bounds.model_dump(by_alias=True, exclude_none=True)
     return {
         Setting(name): Range(
-            min=durations.parse(sides["min"]) if "min" in sides else None,
-            max=durations.parse(sides["max"]) if "max" in sides else None,
+            min=durations.parse_days(sides["min"]) if "min" in sides else None,
+            max=durations.parse_days(sides["max"]) if "max" in sides else None,
         )
         for name, sides in given.items()
     }

@@ -17,7 +17,7 @@ from heartbeat_tuner.cli.checking.cards import LETTERS
 from heartbeat_tuner.cli.group import prometheus_options
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.wording import shown, table, wrapped
-from heartbeat_tuner.doctor import diagnosis
+from heartbeat_tuner.doctor import diagnosis, discovery
 from heartbeat_tuner.doctor.findings import DoctorFinding, DoctorSeverity
 from heartbeat_tuner.doctor.fixes import Fix
 from heartbeat_tuner.doctor.inventory import Diagnosis, FoundGroup
@@ -28,6 +28,9 @@ from heartbeat_tuner.metrics.conventions import known_conventions
 
 SUBJECTS: Final = 5
 """How many groups one finding names."""
+
+NOTABLE_REJOINS: Final = 1.0
+"""Per member and `discovery.RECENT`: in a quiet group there are none, in a rollout there are some."""
 
 NAMED: Final = 2
 """How many missing quantities a group's line names."""
@@ -68,6 +71,8 @@ def command(*, group: str | None, output: str, **given: Any) -> None:
 def as_text(report: Diagnosis, asked: PrometheusTarget) -> str:
     """Return a table of the groups, what is read of them, and the findings, the worst first."""
     blocks = []
+    if risky := [group for group in report.groups if (group.rejoins or 0.0) >= NOTABLE_REJOINS]:
+        blocks.append(wrapped(_risk(risky), "", "  "))
     if report.groups:
         blocks += ["\n".join(_groups(report.groups)), "\n".join(_uses(report.groups))]
     if covered := [group.covered for group in report.groups if group.covered is not None]:
@@ -101,6 +106,7 @@ def document(report: Diagnosis) -> dict[str, Any]:
                 "convention": group.convention.name,
                 "pods": list(group.pods),
                 "members": group.members,
+                "rejoinsPerMember": group.rejoins,
                 "scrapeIntervalSeconds": _seconds(group.interval),
                 "newestSampleAgeSeconds": _seconds(group.age),
                 "measurable": group.measurable,
@@ -165,7 +171,7 @@ def finding_text(several: Sequence[DoctorFinding], *, pasted: bool = True) -> li
 
 
 def _groups(groups: Sequence[FoundGroup]) -> list[str]:
-    head = ("group", "namespace", "exported by", "members", "pods", "scraped", "newest", "lacks")
+    head = ("group", "namespace", "exported by", "members", "pods", "rejoins", "scraped", "newest", "lacks")
     rows = [
         (
             shown(group.group),
@@ -173,6 +179,7 @@ def _groups(groups: Sequence[FoundGroup]) -> list[str]:
             group.convention.name,
             str(group.members) if group.members else "-",
             str(len(group.pods)) if group.pods else "-",
+            "-" if group.rejoins is None else f"{group.rejoins:.3g}",
             "-" if group.interval is None else f"every {durations.about(group.interval)}",
             "-" if group.age is None else f"{durations.about(group.age)} ago",
             _lacks(group),
@@ -180,6 +187,16 @@ def _groups(groups: Sequence[FoundGroup]) -> list[str]:
         for group in groups
     ]
     return table([head, *rows], "")
+
+
+def _risk(risky: Sequence[FoundGroup]) -> str:
+    """Return which groups rebalance most, as a sentence."""
+    places = [f"{shown(group.group)} ({shown(group.namespace)})" for group in risky[:SUBJECTS]]
+    more = f" and {len(risky) - SUBJECTS} more" if len(risky) > SUBJECTS else ""
+    return (
+        f"Rebalancing now: {', '.join(places)}{more}: members rejoined up to {risky[0].rejoins:.3g} times in the last "
+        f"{durations.show(discovery.RECENT)}. `recommend --group` says whether their settings are the cause."
+    )
 
 
 def _lacks(group: FoundGroup) -> str:

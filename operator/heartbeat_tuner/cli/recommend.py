@@ -226,7 +226,7 @@ def notes(case: Case) -> list[str]:
     known = inputs is not None and (isinstance(inputs.record, Record) or case.found is not None)
     if inputs is None or not known:
         return [] if case.seen is None else _model_notes(case)
-    notes = []
+    notes = [f"{case.inferred}."] if case.inferred else []
     why = _otherwise(case, inputs.record)
     if why:
         notes.append(

@@ -14,7 +14,7 @@ from heartbeat_tuner.doctor.inventory import Diagnosis, FoundGroup, Inventory, i
 from heartbeat_tuner.doctor.metric_coverage import Around
 from heartbeat_tuner.doctor.uses import USES
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.raw import queries, resolver, samples
+from heartbeat_tuner.metrics.raw import counter_steps, queries, resolver, samples
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
@@ -46,9 +46,8 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
     by_client = _read_members(inventory.members, conventions, seen, puzzles)
     _read_kinds(inventory.kinds, conventions, seen, puzzles, by_client)
     around = None if inventory.around is None else Around.of(inventory.around)
-    groups = tuple(
-        _group(place, by_convention, inventory.now, around) for place, by_convention in sorted(seen.items()) if place[0]
-    )
+    several = (_group(place, by_convention, inventory.now, around) for place, by_convention in seen.items() if place[0])
+    groups = tuple(sorted(several, key=_rank))
     whole = {
         (group.namespace, job)
         for group in groups
@@ -82,7 +81,8 @@ def _read_members(
         namespace = series.labels.get(queries.NAMESPACE_LABEL, "")
         puzzles.place(series.labels)
         if group is not None and not resolver.is_groupless(group, convention):
-            by_client[convention, namespace, series.labels.get(convention.client_label, "")] = group
+            if not convention.group_label:  # else each kind has its group, and there may be no client.id to tell it by
+                by_client[convention, namespace, series.labels.get(convention.client_label, "")] = group
             _seen(seen, namespace, group, convention).members.append(series)
     return by_client
 
@@ -153,6 +153,7 @@ def _group(
         age=age,
         there=tuple(use for use in USES if use in mine.quantities),
         missing=tuple(missing),
+        rejoins=_rejoins(alive, convention, now),
         measurable=fresh and bool(pods) and not set(missing) & set(convention.needed) and is_tuned(convention),
         covered=None
         if around is None or not (fresh and pods)
@@ -165,6 +166,22 @@ def _group(
             around=around,
         ),
     )
+
+
+def _rank(group: FoundGroup) -> tuple[float, bool, int, str, str]:
+    """Order groups: by rejoins, then those of which nothing can be known, then by what they lack."""
+    return -(group.rejoins or 0.0), group.measurable, -len(group.missing), group.namespace, group.group
+
+
+def _rejoins(alive: Iterable[Series], convention: Convention, now: datetime) -> float | None:
+    """Return how often a member rejoined lately, on average; a first join is none."""
+    since_s = (now - discovery.RECENT).timestamp()
+    grown = [
+        counter_steps.increase(series, since_s=since_s, born_at_zero=False)
+        for series in alive
+        if (metric := convention.metric_of(series.labels)) is not None and metric.quantity is Quantity.REBALANCES
+    ]
+    return sum(grown) / len(grown) if grown else None
 
 
 def _consumers(alive: Iterable[Series], convention: Convention) -> set[frozenset[tuple[str, str]]]:

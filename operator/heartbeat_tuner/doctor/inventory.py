@@ -52,6 +52,7 @@ class FoundGroup:
         age: of the newest sample; None if none is recent.
         there: what it exports of what is used.
         missing: what it lacks of that, as far as consumers of its kind have it at all.
+        rejoins: per member, within the time of recent samples (`discovery.RECENT`); None if none counts them.
         measurable: whether its record can be made.
         covered: which quantities can be measured with what is around its pods, too; None if that was not asked
             for, or if no pod is alive.
@@ -66,13 +67,14 @@ class FoundGroup:
     age: timedelta | None
     there: tuple[Quantity, ...]
     missing: tuple[Quantity, ...]
+    rejoins: float | None
     measurable: bool
     covered: Covered | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All groups, by namespace and name, and all findings, the worst first."""
+    """All groups, those whose members rejoin most first, and all findings, the worst first."""
 
     groups: tuple[FoundGroup, ...]
     findings: tuple[DoctorFinding, ...]
@@ -89,7 +91,7 @@ class Diagnosis:
             return Diagnosis(mine, tuple(finding for finding in self.findings if finding.subject[:1] == (group,)))
         known = sorted({found_group.group for found_group in self.groups})
         near = difflib.get_close_matches(group, known, n=SHOWN, cutoff=0.5) or known[:SHOWN]
-        nearest = f"; the nearest of {len(known)} are {', '.join(near)}" if near else ""
+        nearest = f"; did you mean {' or '.join(near)}? {len(known)} groups are shown" if near else ""
         message = f"no exporter shows a group of this name{nearest}"
         unknown = DoctorFinding(
             "group-unknown", DoctorSeverity.ERROR, (group,), message, None if near else fixes.NOTHING

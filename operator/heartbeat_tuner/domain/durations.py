@@ -12,6 +12,9 @@ from typing import Final
 GO_DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 """What the API accepts: no sign, no spaces, units from milliseconds to hours."""
 
+DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?d([0-9]+(\.[0-9]+)?(ms|s|m|h))*|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$"
+"""What people may write in the configuration: the same, and days first."""
+
 _TERM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _UNIT_MS: Final = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 
@@ -49,7 +52,7 @@ def parse(text: str) -> timedelta:
 def parse_days(text: str) -> timedelta:
     """Return the duration that a person typed: as `parse`, and days may come first (`14d`, `1d12h`).
 
-    Policies have no days: the API server checks their durations as Go does.
+    In policies too, whole days only. What programs write and read, such as a status, is in Go's notation.
 
     Raises:
         ValueError: as of `parse`.

@@ -1,6 +1,6 @@
 """What is read of Kafka clusters and their consumer groups, and what is written there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -33,8 +33,9 @@ class Groups(Protocol):
         """
         ...
 
-    def configured(self, cluster: str) -> bool:
-        """Whether the operator's configuration names this cluster."""
+    @property
+    def clusters(self) -> Collection[str]:
+        """The names of the operator's configuration."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
 
@@ -33,9 +33,10 @@ class Counting:
     groups: KafkaGroups
     asked: list[int] = dataclasses.field(default_factory=list)
 
-    def configured(self, cluster: str) -> bool:
-        """Whether there is such a cluster."""
-        return self.groups.configured(cluster)
+    @property
+    def clusters(self) -> Collection[str]:
+        """Their names."""
+        return self.groups.clusters
 
     async def describe(
         self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None

@@ -37,9 +37,38 @@ def test_a_whole_group_is_one_line_and_what_is_read_of_it() -> None:
     """And a summary."""
     said = text(diagnosed(exported(kafkajs_metrics.EXPORTER), exported(kafkajs_metrics.EXPORTER, pod="orders-1")))
     lines = said.splitlines()
-    assert lines[1].split() == ["orders", "shop", "kafkajs", "2", "2", "every", "30", "s", "5", "s", "ago", "nothing"]
+    assert lines[1].split() == [
+        "orders",
+        "shop",
+        "kafkajs",
+        "2",
+        "2",
+        "0",
+        "every",
+        "30",
+        "s",
+        "5",
+        "s",
+        "ago",
+        "nothing",
+    ]
     assert "heartbeats 1 of 1 S H W how often a member beats" in " ".join(said.split())
     assert lines[-1] == "0 errors, 0 warnings, 0 for information; 1 of 1 group measurable"
+
+
+def test_who_rebalances_most_comes_first() -> None:
+    """Whatever its name: the others wait."""
+    climbing = exported(kafkajs_metrics.EXPORTER, "storm", namespace="zoo")
+    storm = [
+        Series.from_raw(one.labels, ((sample.time_s, 9.0 * place) for place, sample in enumerate(one.samples)))
+        for one in climbing
+    ]
+    found = diagnosed(exported(kafkajs_metrics.EXPORTER), storm, exported(java_metrics.JMX_EXPORTER, "blind"))
+    said = text(found).splitlines()
+    assert said[0].startswith("Rebalancing now: storm (zoo): members rejoined up to 27 times in the last 10m.")
+    assert [line.split()[0] for line in said[4:7]] == ["storm", "blind", "orders"]
+    assert [one["rejoinsPerMember"] for one in doctor.document(found)["groups"]] == [27.0, 0.0, 0.0]
+    assert "Rebalancing" not in text(diagnosed(exported(kafkajs_metrics.EXPORTER)))
 
 
 def test_a_finding_says_what_is_missing_what_for_and_what_to_paste() -> None:

@@ -1,5 +1,6 @@
 """The output on the how-to pages is what the commands print."""
 
+import shlex
 import textwrap
 from datetime import timedelta
 
@@ -10,7 +11,7 @@ from heartbeat_tuner.cli import explain, recommend, simulate
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, platform
 from heartbeat_tuner.metrics.vocabulary import ValueKind
-from tests.support import cases, counters, documents, worlds
+from tests.support import cases, checks, counters, documents, worlds
 from tests.support.inventories import diagnosed, exported, near
 from tests.support.naming import naming_of
 from tests.support.telling import doctor_text
@@ -64,6 +65,12 @@ def test_the_page_shows_what_a_model_says() -> None:
     assert plan is not None
     scenes = simulate.played(plan, days=30, seed=1, rollout=True)
     assert shown(RECOMMEND, 3) == simulate.as_text(case, plan, scenes, 30, 1)
+
+
+def test_the_page_shows_what_the_sample_comes_to() -> None:
+    """Typed as printed: on any day the same."""
+    command, _, answer = documents.code_blocks(RECOMMEND, "console")[4].partition("\n")
+    assert checks.run(*shlex.split(command)[2:]).stdout == answer
 
 
 def test_the_page_on_names_has_policies_that_are_read_as_meant() -> None:

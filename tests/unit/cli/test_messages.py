@@ -14,7 +14,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.support import checks
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from tests.support import cases, checks
 
 MESSAGES: Final = Path(__file__).with_name("messages.yaml")
 CASES: Final[list[dict[str, str]]] = yaml.safe_load(MESSAGES.read_text())
@@ -41,6 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an env file and a folder of models, where commands are typed."""
     (tmp_path / "app.env").write_text("KAFKA_SESSION_TIMEOUT_MS=10000\n")
     (tmp_path / "models").mkdir()
+    ModelFiles(tmp_path / "fitted").write([cases.model(cluster="main")])
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -42,7 +42,6 @@ def text(said: Case) -> str:
         (("--client", "sarama"), "--client sarama: consumers of Sarama cannot be measured yet, only those of java"),
         (("--client", "kafkajs", "--max-poll-interval", "5m"), "--max-poll-interval: KafkaJS has no max poll interval"),
         (("--client", "java", "--session-timeout", "45"), "add a unit, like 45ms, 45s or 45m: '45' has none"),
-        ((), "Missing option '--client'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_asked(options: tuple[str, ...], words: str) -> None:

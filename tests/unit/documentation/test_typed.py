@@ -40,7 +40,7 @@ def test_these_can_be_typed(text: str) -> None:
         ("heartbeat-tuner chekc", "there is no command chekc"),
         ("heartbeat-tuner check --sesion-timeout 1s", "No such option '--sesion-timeout"),
         ("heartbeat-tuner check --session-timeout 10", "add a unit, like 10ms"),
-        ("heartbeat-tuner recommend --group orders", "Missing option '--client'"),
+        ("heartbeat-tuner recommend --client java", "Missing option '--group'"),
         ("kubectl get pods | heartbeat-tuner reprot -", "there is no command reprot"),
         ("kubectl gte cgp", "gte is no verb"),
         ("kubectl heartbeat-tuner puase orders", "there is no command puase"),

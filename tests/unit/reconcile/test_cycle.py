@@ -40,7 +40,7 @@ async def test_a_storm_is_cured_with_one_write() -> None:
     status = stage.policies.status_of(ORDERS)
     assert (status["verdict"], status["reason"]) == ("Change", "CadenceExceedsSession")
     assert status["summary"]["sessionTimeout"] == "1s → 30s"
-    assert status["applied"]["at"] == "2026-03-02T12:01:00Z"
+    assert status["applied"]["changeTime"] == "2026-03-02T12:01:00Z"
     assert stage.condition("Ready") == ("True", "Watching")
     assert stage.condition("MetricsAvailable") == ("True", "Fresh")
     assert stage.condition("Feasible") == ("True", "Feasible")
@@ -256,6 +256,7 @@ async def test_namespaces_that_the_requests_do_not_reach_keep_their_verdicts() -
     ("cluster", "group", "reason", "told"),
     [
         ("nowhere", "orders", "ClusterNotConfigured", "clusterRef 'nowhere' names no Kafka cluster"),
+        ("mian", "orders", "ClusterNotConfigured", "of the operator's configuration; did you mean main?"),
         ("other", "orders", "GroupNotFound", "Kafka cluster other knows no consumer group orders"),
     ],
 )
@@ -478,11 +479,11 @@ async def test_only_a_workload_that_is_about_to_be_written_is_read_twice() -> No
 
 async def test_an_invalid_policy_is_told_and_the_others_are_looked_at() -> None:
     """One tenant's mistake is no other's."""
-    stage = Stage([manifests.policy(), manifests.policy("broken", spec={"rollout": {"cooldown": "1d"}})])
+    stage = Stage([manifests.policy(), manifests.policy("broken", spec={"rollout": {"cooldown": "1 d"}})])
     report = await stage.cycle()
     broken = ObjectKey("shop", "broken")
     assert stage.condition("Ready", broken) == ("False", "InvalidPolicy")
-    assert stage.message("Ready", broken).startswith("spec.rollout.cooldown: '1d' is not a duration")
+    assert stage.message("Ready", broken).startswith("spec.rollout.cooldown: '1 d' is not a duration")
     assert len(stage.workloads.writes) == 1
     assert (report.verdicts[Verdict.UNKNOWN], report.verdicts[Verdict.CHANGE]) == (1, 1)
 
@@ -504,7 +505,7 @@ async def test_what_was_written_is_not_forgotten_when_the_status_could_not_be() 
     stage.policies.error = None
     stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
     await stage.cycle()
-    assert stage.policies.status_of(ORDERS)["applied"]["at"] == "2026-03-02T12:01:00Z"
+    assert stage.policies.status_of(ORDERS)["applied"]["changeTime"] == "2026-03-02T12:01:00Z"
     assert stage.condition("Applied") == ("False", "Cooldown")
     assert len(stage.workloads.writes) == 1
 

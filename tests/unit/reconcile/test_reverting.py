@@ -244,13 +244,13 @@ def changed(*, watched: timedelta) -> Stage:
     entries = {"KAFKA_SESSION_TIMEOUT_MS": "30000"}
     stage.workloads.edit(CONSUMER, holdings=Holdings({}, {}, {}, entries, {}, {}, "workload-1", 5))
     before = {**values, "sessionTimeout": "45s"}
-    applied = {"values": values, "previous": before, "at": at, "workloadUid": "workload-1", "container": "app"}
+    applied = {"values": values, "previous": before, "changeTime": at, "workloadUid": "workload-1", "container": "app"}
     applied |= {"entries": entries, "previousEntries": {"KAFKA_SESSION_TIMEOUT_MS": "45000"}}
     status = {
         "observedGeneration": 1,
         "applied": applied,
-        "verification": {"at": at, "landed": at, "outcome": "Verifying"},
-        "history": {"since": since, "clusterRef": "main", "groupId": "orders", "values": values},
+        "verification": {"changeTime": at, "readyTime": at, "outcome": "Verifying"},
+        "history": {"startTime": since, "clusterRef": "main", "groupId": "orders", "values": values},
     }
     stage.policies.have_status(ORDERS, status)
     pods = stage.workloads.stored[CONSUMER].pods
@@ -270,7 +270,7 @@ async def test_a_storm_in_the_first_hour_takes_the_change_back() -> None:
     assert stage.condition("Verified") == ("False", "Reverted")
     assert "3 episodes of evictions more than the 0" in stage.message("Verified")
     (failed,) = stage.policies.status_of(ORDERS)["reverted"]
-    assert failed["observedPerDay"] > 0.0
+    assert float(failed["observedPerDay"]) > 0.0
     assert stage.workloads.stored[CONSUMER].applications["app"].entries == {"KAFKA_SESSION_TIMEOUT_MS": "45000"}
 
 
@@ -301,7 +301,7 @@ async def test_values_that_somebody_else_set_end_the_verification() -> None:
         await stage.cycle()
     assert LONGER not in values_written(stage)
     assert stage.policies.status_of(ORDERS)["verification"]["outcome"] == "Inconclusive"
-    since = stage.policies.status_of(ORDERS)["history"]["since"]
+    since = stage.policies.status_of(ORDERS)["history"]["startTime"]
     assert since > "2026-03-02T11:00:00Z"
 
 

@@ -12,7 +12,7 @@ import asyncio
 import dataclasses
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, Final
@@ -82,9 +82,10 @@ class KafkaGroups:
         self._threads = {name: ThreadPoolExecutor(1, thread_name_prefix=f"kafka-{name}") for name in clusters}
         self._rests: dict[str, asyncio.TimerHandle] = {}
 
-    def configured(self, cluster: str) -> bool:
-        """Whether the operator's configuration names this cluster."""
-        return cluster in self._clusters
+    @property
+    def clusters(self) -> Collection[str]:
+        """The names of the operator's configuration."""
+        return self._clusters.keys()
 
     async def describe(
         self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None

@@ -1,6 +1,7 @@
 """What the models of all kinds share: their base, durations, and how rules and errors are told."""
 
 import dataclasses
+import re
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -8,11 +9,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.durations import GO_DURATION_PATTERN
 
 GROUP: Final = "heartbeat-tuner.dev"
 VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+DURATION: Final = r"^([0-9]{1,4}d|([0-9]{1,4}d)?([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$"
+"""What a policy accepts: Go's notation, which whole days may precede."""
+
+_NOT_A_DURATION: Final = "must be a duration such as 45s, 333ms, 1h30m or 14d (units ms, s, m, h; whole days first)"
 
 UNPRINTABLE: Final = r"[\x00-\x1f\x7f\x{FFFD}]"
 """In CEL: characters that Kafka's and Prometheus' clients trip over, for all groups of one request."""
@@ -51,9 +56,53 @@ class Model(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
 
 
+def stored(model: BaseModel) -> dict[str, Any]:
+    """Return a model as the API server stores it: without what is None, and each fraction as a text.
+
+    A fraction that is a JSON number is read otherwise by each language and tool; Kubernetes' types have none.
+    """
+    document: dict[str, Any] = _as_texts(model.model_dump(mode="json", by_alias=True, exclude_none=True))
+    return document
+
+
+def _as_texts(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _as_texts(child) for name, child in value.items()}
+        case list():
+            return [_as_texts(child) for child in value]
+        case float():
+            return repr(value).removesuffix(".0")
+        case _:
+            return value
+
+
+class Computed(str):
+    """A CEL expression that gives a rule's message, for a message that repeats a part of the value."""
+
+    __slots__ = ()
+
+
 def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """Return CEL rules as a schema extension: pairs of rule and message."""
-    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+    """Return CEL rules as a schema extension: pairs of rule and message, which may be `Computed`."""
+    return {
+        "x-kubernetes-validations": [
+            {"rule": rule, "messageExpression" if isinstance(message, Computed) else "message": str(message)}
+            for rule, message in pairs
+        ]
+    }
+
+
+def as_ms(path: str) -> str:
+    """Return the CEL expression of a duration field in milliseconds; CEL's own durations know no days.
+
+    Numbers rather than texts: the API server bounds what a rule may cost, and calls a text that is put together
+    boundless.
+    """
+    days = f"int({path}.substring(0, {path}.indexOf('d'))) * {round(durations.DAY_S) * 1_000}"
+    rest = f"duration({path}.substring({path}.indexOf('d') + 1)).getMilliseconds()"
+    with_days = f"{path}.endsWith('d') ? {days} : {days} + {rest}"
+    return f"(!{path}.contains('d') ? duration({path}).getMilliseconds() : {with_days})"
 
 
 def open_word(description: str) -> WithJsonSchema:
@@ -111,12 +160,14 @@ def group_id_rules(instead: str) -> dict[str, Any]:
 
 
 def _duration(text: str) -> str:
-    durations.parse(text)
+    if not re.fullmatch(DURATION, text):
+        raise ValueError(f"{text!r} is not a duration; write it like 45s, 333ms, 1h30m or 14d")
+    durations.parse_days(text)
     return text
 
 
 def _positive(text: str) -> str:
-    if durations.parse(text) <= timedelta(0):
+    if durations.parse_days(text) <= timedelta(0):
         raise ValueError("must be greater than zero")
     return text
 
@@ -128,8 +179,8 @@ Duration = Annotated[
         max_length=32,
         json_schema_extra=rules(
             (
-                f"self.matches(r'{GO_DURATION_PATTERN}')",
-                "must be a duration such as 45s, 333ms or 1h30m (units ms, s, m, h; no days)",
+                f"self.matches(r'{DURATION}')",
+                _NOT_A_DURATION,
             ),
             (
                 r"!self.matches(r'[0-9]{10}') && !self.matches(r'[0-9]{7}(\.[0-9]+)?[mh]')",

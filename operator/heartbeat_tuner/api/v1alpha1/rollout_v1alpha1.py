@@ -13,7 +13,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, ConfigDict, Field
 
 from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanarySpec
-from heartbeat_tuner.api.v1alpha1.fields import Duration, Model, PositiveDuration, rules
+from heartbeat_tuner.api.v1alpha1.fields import Computed, Duration, Model, PositiveDuration, as_ms, rules
 from heartbeat_tuner.domain import durations
 
 _SOME_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,16 +33,21 @@ def _field(value: str) -> str:
 _MONTH_NAMES: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _DAY_NAMES: Final = "sun|mon|tue|wed|thu|fri|sat"
 
-SCHEDULE: Final = " +".join(
-    [
-        f"(?i)^{_field('[0-5]?[0-9]')}",
-        _field("([01]?[0-9]|2[0-3])"),
-        _field("(0?[1-9]|[12][0-9]|3[01])"),
-        _field(f"(0?[1-9]|1[0-2]|{_MONTH_NAMES})"),
-        f"{_field(f'([0-7]|{_DAY_NAMES})')}$",
-    ]
+FIVE_FIELDS: Final = r"^[^ ]+( +[^ ]+){4}$"
+"""Regular expressions of this module mean the same in Python and in CEL."""
+
+_FIELD: Final = "[^ ]+"
+
+FIELDS: Final = (
+    ("minute", _field("[0-5]?[0-9]"), "0 to 59"),
+    ("hour", _field("([01]?[0-9]|2[0-3])"), "0 to 23"),
+    ("day", _field("(0?[1-9]|[12][0-9]|3[01])"), "1 to 31"),
+    ("month", _field(f"(0?[1-9]|1[0-2]|{_MONTH_NAMES})"), "1 to 12 or jan to dec"),
+    ("weekday", _field(f"([0-7]|{_DAY_NAMES})"), "0 to 7 or sun to sat"),
 )
-"""A cron line of five fields. Regular expressions of this module mean the same in Python and in CEL."""
+"""The fields of a cron line in their order: name, pattern of what it may hold, and that in words."""
+
+_FORMS: Final = "or *, a range such as 1-5, a list such as 1,3, or a step such as */2"
 
 DISPUTED: Final = r"^\S+ +\S+ +([*?]/\S+ +\S+ +([^*?]|[*?]/)|[^*?]\S* +\S+ +[*?]/)"
 """A step over all days beside other days: some crons want both to hold, others either."""
@@ -64,14 +69,27 @@ def plain(schedule: str) -> str:
     return schedule.replace("?", "*")
 
 
+def _field_rule(place: int) -> tuple[str, Computed]:
+    """Return the CEL rule of the field at this place; its message names field, value and range."""
+    name, pattern, allowed = FIELDS[place]
+    value = f"self.findAll(r'{_FIELD}')[{place}]"
+    return (
+        f"!self.matches(r'{FIVE_FIELDS}') || {value}.matches(r'(?i)^{pattern}$')",
+        Computed(f"'{name} ' + {value} + ' is out of range: write {allowed}, {_FORMS}'"),
+    )
+
+
 def _schedule(text: str) -> str:
     """Return a schedule as it is written.
 
     Raises:
         ValueError: it is none, its meaning is disputed, or it never comes.
     """
-    if not re.fullmatch(SCHEDULE, text):
+    if not re.fullmatch(FIVE_FIELDS, text):
         raise ValueError(_NOT_A_SCHEDULE)
+    for (name, pattern, allowed), value in zip(FIELDS, re.findall(_FIELD, text), strict=True):
+        if not re.fullmatch(f"(?i){pattern}", value):
+            raise ValueError(f"{name} {value} is out of range: write {allowed}, {_FORMS}")
     if re.match(DISPUTED, text):
         raise ValueError(_IS_DISPUTED)
     try:
@@ -99,7 +117,7 @@ def _zone(name: str) -> str:
 
 
 def _length(text: str) -> str:
-    if not SHORTEST <= durations.parse(text) <= LONGEST:
+    if not SHORTEST <= durations.parse_days(text) <= LONGEST:
         raise ValueError(_BAD_LENGTH)
     return text
 
@@ -111,8 +129,8 @@ class WindowSpec(Model):
         json_schema_extra=rules(
             (
                 (
-                    f"duration(self.duration) >= duration('{durations.show(SHORTEST)}') && "
-                    f"duration(self.duration) <= duration('{durations.show(LONGEST)}')"
+                    f"{as_ms('self.duration')} >= {durations.to_ms(SHORTEST)} && "
+                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}"
                 ),
                 _BAD_LENGTH,
             )
@@ -126,7 +144,9 @@ class WindowSpec(Model):
             max_length=100,
             description="Start of the window: five cron fields as in a CronJob, such as 0 2 * * 1-5.",
             json_schema_extra=rules(
-                (f"self.matches(r'{SCHEDULE}')", _NOT_A_SCHEDULE), (f"!self.matches(r'{DISPUTED}')", _IS_DISPUTED)
+                (f"self.matches(r'{FIVE_FIELDS}')", _NOT_A_SCHEDULE),
+                *(_field_rule(place) for place in range(len(FIELDS))),
+                (f"!self.matches(r'{DISPUTED}')", _IS_DISPUTED),
             ),
         ),
     ]

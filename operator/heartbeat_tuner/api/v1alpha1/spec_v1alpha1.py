@@ -12,9 +12,17 @@ from pydantic import AfterValidator, ConfigDict, Field
 from heartbeat_tuner.api import names
 from heartbeat_tuner.api.names import ClusterName, EnvName, LabelName, ObjectName
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MOST_WORKLOADS
-from heartbeat_tuner.api.v1alpha1.fields import Duration, GroupId, Model, PositiveDuration, group_id_rules, rules
+from heartbeat_tuner.api.v1alpha1.fields import (
+    GroupId,
+    Model,
+    PositiveDuration,
+    as_ms,
+    group_id_rules,
+    rules,
+)
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec
+from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds, ObjectiveSpec
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, StaticMembership
@@ -42,8 +50,10 @@ class WorkloadRefSpec(Model):
         names.plain("|".join(KINDS), f"must be {' or '.join(KINDS)}"),
         Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)}),
     ] = DEPLOYMENT
-    name: Annotated[ObjectName, Field(description="Name of the workload.")]
-    container: Annotated[LabelName, Field(description="Container of the consumer. The operator patches its env.")]
+    name: Annotated[ObjectName, Field(description="Name of the workload, such as orders-consumer.")]
+    container: Annotated[
+        LabelName, Field(description="Container of the consumer, such as app. The operator patches its env.")
+    ]
 
 
 class EnvRef(Model):
@@ -55,7 +65,9 @@ class EnvRef(Model):
 class InstanceIdRef(Model):
     """Environment variable of a member's static id."""
 
-    name: Annotated[EnvName, Field(description="Name of the variable for group.instance.id.")]
+    name: Annotated[
+        EnvName, Field(description="Name of the variable for group.instance.id, such as KAFKA_GROUP_INSTANCE_ID.")
+    ]
 
 
 class EnvNames(Model):
@@ -97,56 +109,6 @@ class ClientSpec(Model):
     ] = None
 
 
-class ObjectiveSpec(Model):
-    """Targets for the group."""
-
-    max_detection_time: Annotated[
-        Duration | None,
-        Field(description="Longest time from a crash to reassignment; limits the session. Default: 60s; kafkajs: 5m."),
-    ] = None
-    max_false_evictions_per_month: Annotated[
-        float, Field(ge=0, le=100_000, description="Limit for evictions of live members in the group in 30 days.")
-    ] = 1.0
-
-
-class DurationRange(Model):
-    """Limits for one setting. A side without a value has no limit."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "!has(self.min) || !has(self.max) || duration(self.min) <= duration(self.max)",
-                "min must not be greater than max; swap them or leave one out",
-            )
-        )
-    )
-
-    min: Annotated[Duration | None, Field(description="Lowest recommended value, such as 10s.")] = None
-    max: Annotated[PositiveDuration | None, Field(description="Highest recommended value, such as 60s.")] = None
-
-
-class Bounds(Model):
-    """Limits for recommended values."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                (
-                    "!has(self.heartbeatInterval) || !has(self.heartbeatInterval.min) || !has(self.sessionTimeout) || "
-                    "!has(self.sessionTimeout.max) || "
-                    "duration(self.heartbeatInterval.min) < duration(self.sessionTimeout.max)"
-                ),
-                "heartbeatInterval.min must be below sessionTimeout.max: a session must outlast a heartbeat",
-            )
-        )
-    )
-
-    session_timeout: DurationRange | None = None
-    heartbeat_interval: DurationRange | None = None
-    fetch_wait: DurationRange | None = None
-    max_poll_interval: DurationRange | None = None
-
-
 def _lacking(setting: Setting) -> tuple[str, str]:
     """Return the rule that a policy names `setting` only for a library that has it."""
     libraries = [name for name in measured.LIBRARIES if setting not in catalogue.client(name).settings]
@@ -170,7 +132,7 @@ def _within_default(library: str) -> tuple[str, str]:
         (
             f"self.client.library != '{library}' || (has(self.objective) && has(self.objective.maxDetectionTime)) || "
             "!has(self.bounds) || !has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
-            f"duration(self.bounds.sessionTimeout.min) <= duration('{default_s}s')"
+            f"{as_ms('self.bounds.sessionTimeout.min')} <= {default_s * 1_000}"
         ),
         (
             "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime, "
@@ -226,7 +188,7 @@ class Spec(Model):
             (
                 (
                     "!has(self.objective) || !has(self.objective.maxDetectionTime) || "
-                    "duration(self.objective.maxDetectionTime) >= duration('1s')"
+                    f"{as_ms('self.objective.maxDetectionTime')} >= 1000"
                 ),
                 "objective.maxDetectionTime must be at least 1s: no useful session is shorter",
             ),
@@ -234,7 +196,7 @@ class Spec(Model):
                 (
                     "!has(self.objective) || !has(self.objective.maxDetectionTime) || !has(self.bounds) || "
                     "!has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
-                    "duration(self.bounds.sessionTimeout.min) <= duration(self.objective.maxDetectionTime)"
+                    f"{as_ms('self.bounds.sessionTimeout.min')} <= {as_ms('self.objective.maxDetectionTime')}"
                 ),
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
@@ -253,7 +215,7 @@ class Spec(Model):
     group_id: Annotated[
         GroupId,
         Field(
-            description="Consumer group (group.id). Immutable.",
+            description="Consumer group (group.id), such as orders. Immutable.",
             json_schema_extra=group_id_rules("delete the policy and create another"),
         ),
     ]

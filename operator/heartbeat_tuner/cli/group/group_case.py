@@ -7,6 +7,7 @@ Without a Prometheus a model has to do: then nothing speaks for or against the v
 
 import dataclasses
 import difflib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ import click
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
-from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group import prometheus_options, sample_group
 from heartbeat_tuner.cli.group.group_options import GroupRequest
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.problems import UsageProblem
@@ -62,6 +63,7 @@ class Case:
         findings: what is missing, by `doctor`.
         assumed: what stands for what was not said, as sentences.
         static_ids: whether members should have static ids.
+        inferred: how the library is known that nobody said, as a sentence without its stop; empty if it was said.
     """
 
     told: StatedFacts
@@ -73,6 +75,7 @@ class Case:
     findings: tuple[DoctorFinding, ...] = ()
     assumed: tuple[str, ...] = ()
     static_ids: StaticAdvice | None = None
+    inferred: str = ""
 
     @property
     def weighed(self) -> str:
@@ -94,11 +97,14 @@ def gather(wanted: GroupRequest) -> Case:
     """
     if wanted.asked is not None:
         asked = wanted.asked
-        return prometheus_options.run(asked, lambda source: _watched(source, wanted, asked))
-    now, candidates = SystemClock().now(), _models(wanted.models)
+        case = prometheus_options.run(asked, lambda source: _watched(source, wanted, asked))
+        return dataclasses.replace(case, inferred=wanted.library.why)
+    now = SystemClock().now()
+    candidates = _models(wanted.models, now)
     facts = dataclasses.replace(wanted.told, namespace=_namespace(wanted, candidates))
     facts = with_model(facts, candidates, wanted, now)
-    return case_of(facts, from_metrics.unwatched(facts, now), assumed=wanted.assumed)
+    case = case_of(facts, from_metrics.unwatched(facts, now), assumed=wanted.assumed)
+    return dataclasses.replace(case, inferred=wanted.library.why)
 
 
 def case_of(
@@ -122,14 +128,14 @@ def case_of(
 
 
 async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: PrometheusTarget) -> Case:
-    inventory = await prometheus_options.inventory(source, asked)
+    inventory = wanted.library.inventory or await prometheus_options.inventory(source, asked)
     report = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS).only(wanted.told.group)
     mine = the_group(report, wanted.told.client)
     if mine is None:
         return Case(wanted.told, findings=report.findings)
     observed = await observed_of(source, mine, lookback=asked.lookback, now=inventory.now)
     facts = dataclasses.replace(wanted.told, namespace=mine.namespace)
-    facts = with_model(facts, _models(wanted.models), wanted, inventory.now)
+    facts = with_model(facts, _models(wanted.models, inventory.now), wanted, inventory.now)
     seen = MetricsView(facts, mine.convention, observed, asked.lookback, inventory.now)
     return case_of(facts, from_metrics.watched(seen), seen=seen, findings=report.findings, assumed=wanted.assumed)
 
@@ -173,7 +179,7 @@ def the_group(report: Diagnosis, client: Client) -> FoundGroup | None:
 
 
 def with_model(
-    facts: StatedFacts, candidates: list[Fitted | Unreadable], wanted: GroupRequest, now: datetime
+    facts: StatedFacts, candidates: Sequence[Fitted | Unreadable], wanted: GroupRequest, now: datetime
 ) -> StatedFacts:
     """Return the same with the model that the operator would choose, or why there is none.
 
@@ -190,7 +196,9 @@ def with_model(
     return dataclasses.replace(facts, model=usable_model.chosen(mine, policy, now=now))
 
 
-def _models(folder: Path | None) -> list[Fitted | Unreadable]:
+def _models(folder: Path | None, now: datetime) -> Sequence[Fitted | Unreadable]:
+    if folder == sample_group.FOLDER:
+        return sample_group.recent(now)
     return [] if folder is None else list(ModelFiles(folder).read())
 
 
@@ -200,7 +208,7 @@ def _place(fitted: Fitted | Unreadable) -> tuple[str, str]:
     )
 
 
-def _namespace(wanted: GroupRequest, candidates: list[Fitted | Unreadable]) -> str:
+def _namespace(wanted: GroupRequest, candidates: Sequence[Fitted | Unreadable]) -> str:
     """Return the namespace of the group, by its models where nothing else tells."""
     if len(wanted.namespaces) == 1:
         return wanted.namespaces[0]
@@ -214,8 +222,14 @@ def _namespace(wanted: GroupRequest, candidates: list[Fitted | Unreadable]) -> s
 
 
 def _cluster(mine: list[Fitted | Unreadable], wanted: GroupRequest) -> str:
-    named = {fitted.model.cluster for fitted in mine if isinstance(fitted, Fitted)} - {""}
+    clusters = {fitted.model.cluster for fitted in mine if isinstance(fitted, Fitted)}
+    named = clusters - {""}
     if wanted.cluster is not None:
+        if clusters and clusters.isdisjoint({"", wanted.cluster}):
+            near = difflib.get_close_matches(wanted.cluster, named, n=1)
+            hint = f"did you mean {shown(near[0])}? " if near else ""
+            places = listed(sorted(map(shown, named)))
+            raise UsageProblem(f"--cluster {shown(wanted.cluster)}: {hint}the models of this group are of {places}")
         return wanted.cluster
     if len(named) > 1:
         raise UsageProblem(
@@ -225,14 +239,15 @@ def _cluster(mine: list[Fitted | Unreadable], wanted: GroupRequest) -> str:
     return next(iter(named), "")
 
 
-def _nothing(facts: StatedFacts, candidates: list[Fitted | Unreadable], folder: Path) -> str:
+def _nothing(facts: StatedFacts, candidates: Sequence[Fitted | Unreadable], folder: Path) -> str:
     groups = sorted({group for _, group in map(_place, candidates)})
     where = click.format_filename(folder)
     if not groups:
         return f"{where} holds no models; {MAKE_A_MODEL}"
-    near = difflib.get_close_matches(facts.group, groups, n=_NEAREST, cutoff=0.0)
+    near = difflib.get_close_matches(facts.group, groups, n=_NEAREST) or groups[:_NEAREST]
     place = f"{facts.namespace}/{facts.group}" if facts.namespace else facts.group
+    count = f"{len(groups)} group{'' if len(groups) == 1 else 's'}"
     return (
-        f"no model in {where} is of group {place}; it has models of {len(groups)} groups, the nearest names are "
-        f"{listed([shown(name) for name in near])}; {MAKE_A_MODEL}"
+        f"no model in {where} is of group {place}; did you mean {listed([shown(name) for name in near], 'or')}? It "
+        f"has models of {count}; {MAKE_A_MODEL}"
     )

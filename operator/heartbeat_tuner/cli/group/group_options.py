@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import click
 
 from heartbeat_tuner.cli.doctor import FORMATS
-from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group import inferred_client, prometheus_options, sample_group
+from heartbeat_tuner.cli.group.inferred_client import ClientChoice
 from heartbeat_tuner.cli.group.option_values import bounds_of, option
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.options import FiniteNumber, client_of, duration
@@ -48,7 +49,11 @@ _OPTIONS: Final = (
     click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote."),
     click.option("--cluster", metavar="NAME", help="Kafka cluster, if the folder has models of several."),
     click.option("--group", required=True, help="Consumer group."),
-    click.option("--client", "name", required=True, help=f"Client library: {', '.join(known_conventions.LIBRARIES)}."),
+    click.option(
+        "--client",
+        "name",
+        help=f"Client library: {', '.join(known_conventions.LIBRARIES)}. Default: as metrics or model show.",
+    ),
     click.option("--session-timeout", type=duration, help="Current session timeout. Default: the library's."),
     click.option("--heartbeat-interval", type=duration, help="Current heartbeat interval. Default: the library's."),
     click.option("--fetch-wait", type=duration, help="Current fetch wait (maxWaitTimeInMs, fetch.max.wait.ms)."),
@@ -109,6 +114,7 @@ class GroupRequest:
         cluster: whose models; None where nobody says.
         namespaces: where to look; everywhere if empty.
         assumed: what stands for what was not said, as sentences.
+        library: of the client.
     """
 
     told: StatedFacts
@@ -117,13 +123,14 @@ class GroupRequest:
     cluster: str | None
     namespaces: tuple[str, ...]
     assumed: tuple[str, ...]
+    library: ClientChoice
 
 
 def options(command: _Command) -> _Command:
     """Give a command the options that `wanted` reads, and `--output`."""
     for decorate in reversed(_OPTIONS):
         command = decorate(command)
-    return prometheus_options.optional(command)
+    return sample_group.option(prometheus_options.optional(command))
 
 
 def wanted(  # noqa: PLR0913 - one parameter for each option
@@ -132,7 +139,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
     models: Path | None,
     cluster: str | None,
     group: str,
-    name: str,
+    name: str | None,
     members: int | None,
     partitions: int | None,
     protocol: str | None,
@@ -152,17 +159,22 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         UsageProblem: they cannot be used; it names the option, the value, the rule and the fix.
     """
     if url is None and models is None:
-        raise UsageProblem("give --prometheus URL, --models FOLDER or both: they say what happens to a group")
-    client = _client(name)
+        raise UsageProblem(
+            "give --prometheus URL, --models FOLDER or both: they say what happens to a group; to try it, give --sample"
+        )
+    if url is not None and models == sample_group.FOLDER:
+        raise UsageProblem("give --sample or --prometheus: the sample is of no group there")
     if url is None and (members is None or partitions is None):
         raise UsageProblem("give --members and --partitions: without --prometheus they are not measured")
-    rebalancing = _rebalancing(client, protocol)
     flags = {setting: given.pop(flag) for flag, setting in _FLAGS.items()}
-    current = settings_of(
-        client, {setting: value for setting, value in flags.items() if value is not None}, rebalancing
-    )
     asked = (
         None if url is None else prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
+    )
+    choice = ClientChoice(name) if name is not None else _inferred(asked, models, group)
+    client = _client(choice.name)
+    rebalancing = _rebalancing(client, protocol)
+    current = settings_of(
+        client, {setting: value for setting, value in flags.items() if value is not None}, rebalancing
     )
     facts = StatedFacts(
         namespace="",
@@ -178,7 +190,14 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         members=members,
         partitions=partitions,
     )
-    return GroupRequest(facts, asked, models, cluster, namespaces, _assumed(protocol, membership))
+    return GroupRequest(facts, asked, models, cluster, namespaces, _assumed(protocol, membership), choice)
+
+
+def _inferred(asked: PrometheusTarget | None, models: Path | None, group: str) -> ClientChoice:
+    """Return which library the group runs; `wanted` made sure that one of both is there."""
+    if asked is not None:
+        return inferred_client.of_metrics(asked, group)
+    return inferred_client.of_models(models or Path(), group)
 
 
 def _assumed(protocol: str | None, membership: str | None) -> tuple[str, ...]:

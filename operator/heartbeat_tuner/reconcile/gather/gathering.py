@@ -15,7 +15,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from heartbeat_tuner.decision import next_workload, workload_parts
-from heartbeat_tuner.decision.at_broker import last_write
+from heartbeat_tuner.decision.at_broker import group_changes, last_write
 from heartbeat_tuner.decision.gates import group_ownership, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
@@ -319,8 +319,9 @@ class Gatherer:
             memory.last_read = LastRead(looked_at)
         elif memory.is_passed_over(policy, now):
             return NotRead()
-        look, witnesses = GroupLook(policy, workload, measured, now), functools.partial(self._witnesses.chosen, policy)
-        followed, history = memory.follow(look, witnesses)
+        at_broker = group_changes.change_of(policy, workload, group)
+        look = GroupLook(policy, workload, measured, now, at_broker)
+        followed, history = memory.follow(look, functools.partial(self._witnesses.chosen, policy))
         policy = next_workload.turned(policy, workload, followed, now)
         return DecisionInput(
             now,

@@ -49,9 +49,10 @@ class GroupLooks:
             tasks, self._refreshing = self._refreshing.values(), None
             await _ended(tasks)
 
-    def configured(self, cluster: str) -> bool:
-        """Whether the operator's configuration names this cluster."""
-        return self._groups.configured(cluster)
+    @property
+    def clusters(self) -> Collection[str]:
+        """The names of the operator's configuration."""
+        return self._groups.clusters
 
     async def want(self, clusters: Collection[str]) -> None:
         """Forget all other clusters."""

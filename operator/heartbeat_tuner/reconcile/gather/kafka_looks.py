@@ -6,6 +6,7 @@ costs only the policies of its cluster.
 
 import asyncio
 import dataclasses
+import difflib
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -85,9 +86,8 @@ class KafkaLooks:
     async def _read_cluster(
         self, name: str, group_ids: Sequence[str], first: Sequence[str], look: _LookAt
     ) -> ReadCluster:
-        if not self._groups.configured(name):
-            phrase = "clusterRef {cluster} names no Kafka cluster of the operator's configuration"
-            return Finding(Reason.CLUSTER_NOT_CONFIGURED, say(phrase, cluster=repr(name)))
+        if name not in self._groups.clusters:
+            return _not_configured(name, self._groups.clusters)
         try:
             return await look(self._groups.at(name), group_ids, first)
         except ClusterUnreachableError as error:
@@ -169,6 +169,16 @@ def described(
         if isinstance(workload, Workload) and isinstance(view, ClusterLook):
             look = view.groups[policy.group_id]
             yield policy, as_of(workload, look.at), look.group, look.at
+
+
+def _not_configured(name: str, clusters: Collection[str]) -> Finding:
+    """Return that nobody configured a cluster; only a name much like it is shown, since tenants read this."""
+    phrase = "clusterRef {cluster} names no Kafka cluster of the operator's configuration"
+    near = difflib.get_close_matches(name, clusters, n=1)
+    sentence = say(phrase, cluster=repr(name))
+    if near:
+        sentence = say(f"{phrase}; did you mean {{near}}?", cluster=repr(name), near=near[0])
+    return Finding(Reason.CLUSTER_NOT_CONFIGURED, sentence)
 
 
 def group_of(policy: Policy, shown: Shown) -> Group | Finding:

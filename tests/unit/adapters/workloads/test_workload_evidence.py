@@ -163,4 +163,5 @@ def test_a_pod_that_is_over_says_nothing_against_the_template() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-03-02T11:59:00Z"}}
     over["status"] |= {"phase": "Failed", "containerStatuses": [{"name": "app", "restartCount": 4, "state": ended}]}
     seen = _seen(_pod(0, "30000", ready=True), over, canary=None)
-    assert (seen.rollout.failing, seen.rollout.pods) == ((), {"orders-0"})
+    assert seen.rollout.failing == ()
+    assert seen.rollout.pods == {"orders-0"}

@@ -211,8 +211,11 @@ def test_models_of_two_places_are_asked_back(tmp_path: Path) -> None:
     result = run("recommend", *GROUP, "--models", where)
     assert (result.exit_code, "Kafka clusters main and other; say --cluster" in said(result)) == (2, True)
     assert run("recommend", *GROUP, "--models", where, "--cluster", "other").exit_code == 0
-    refused = run("recommend", *GROUP, "--models", where, "--cluster", "third")
-    assert (refused.exit_code, "is of Kafka cluster" in said(refused)) == (1, True)
+    refused = run("recommend", *GROUP, "--models", where, "--cluster", "mian")
+    words = "--cluster mian: did you mean main? the models of this group are of main and other"
+    assert (refused.exit_code, words in said(refused)) == (2, True)
+    far = run("recommend", *GROUP, "--models", where, "--cluster", "xyz")
+    assert "--cluster xyz: the models of this group are of main and other" in said(far)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -380,9 +380,10 @@ class Rendezvous:
         self.together = asyncio.Event()
         self.waits = False
 
-    def configured(self, cluster: str) -> bool:
-        """Whether there is such a cluster."""
-        return self.stage.groups.configured(cluster)
+    @property
+    def clusters(self) -> Collection[str]:
+        """Their names."""
+        return self.stage.groups.clusters
 
     async def describe(
         self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
