@@ -11,9 +11,10 @@ from typing import Final, Self
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from sandbox import network
 from sandbox.errors import SandboxError
 from sandbox.kafka import Kafka
-from sandbox.processes import wait_until
+from sandbox.processes import Process, wait_until
 
 COORDINATOR: Final = 1
 """The id of the broker that coordinates every group."""
@@ -80,3 +81,51 @@ def _follower(node: int, controller: Kafka) -> dict[str, str]:
         "controller.listener.names": "VOTERS",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,TAP:PLAINTEXT,CONTROLLER:PLAINTEXT,VOTERS:PLAINTEXT",
     }
+
+
+class _Controller(Kafka):
+    """A controller that is no broker, as people run them in production: with Kafka's own bounds for groups."""
+
+    def __init__(self, run_dir: Path) -> None:
+        super().__init__(run_dir)
+        self._properties |= {
+            "process.roles": "controller",
+            "listeners": f"CONTROLLER://{self.controller}",
+            "advertised.listeners": f"CONTROLLER://{self.controller}",
+            "group.consumer.min.session.timeout.ms": "45000",
+            "group.consumer.min.heartbeat.interval.ms": "5000",
+        }
+
+    def _await_ready(self, process: Process) -> None:
+        host, _, port = self.controller.partition(":")
+        wait_until(lambda: network.answers(int(port), host), part="controller", what=f"port {port}", process=process)
+
+
+class ControllerApart:
+    """A controller and a broker in processes of their own; use as a context manager.
+
+    The broker allows short sessions in groups of the consumer protocol, the controller only what Kafka does by default.
+
+    Args:
+        run_dir: gets a folder for each.
+    """
+
+    def __init__(self, run_dir: Path) -> None:
+        self._controller = _Controller(run_dir / "controller")
+        self.broker = Kafka(run_dir / "broker", properties=_follower(BROKERS[1], self._controller))
+
+    def __enter__(self) -> Self:
+        try:
+            self._controller.start()
+            self.broker.start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        self.broker.stop()
+        self._controller.stop()

@@ -8,7 +8,8 @@ rules can be said in one line:
   (`absence.stalls.HANDLERS_FROM_S`), and pauses of garbage collection only of GC-heavy groups, whose JVM exports them.
   Both show in full, whether the member was evicted for it or not.
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
-  (`raw_beats`): of 20 s with H 3 s about 14.5 s. One that ended in an eviction ended in a join, and does not show.
+  (`raw_beats`): none of less than a period, and with H 3 s nearly all from 8 s on. One that ended in an eviction ended
+  in a join, and does not show.
 - KafkaJS' counters show that a member was removed; what its absence outlasted is the session less half a period.
 - Gaps between polls show in full, of the Java client alone.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
@@ -84,7 +85,9 @@ class _Drawing:
         self._factor = life.factor(day)
         self._session_s = settings.session_timeout.total_seconds()
         self._period_s = period_s(tables.group.truth.client, settings)
-        self._missed_s = raw_beats.missed_s(round(self._period_s, 3), is_frozen=not tables.library.handler_delays_beat)
+        self._beats = raw_beats.measured_absences(
+            round(self._period_s, 3), is_frozen=not tables.library.handler_delays_beat
+        )
         limit = settings.max_poll_interval
         self._limit_s = None if limit is None else limit.total_seconds()
         self._evicted: list[tuple[float, int]] = []
@@ -136,7 +139,7 @@ class _Drawing:
         some = counts[hours, buckets]
         shown = [(hours, buckets, some)] if shows else []
         # Shorter ones neither show as missing beats nor evict.
-        least_s = min(float(self._missed_s.min()), self._session_s) - self._period_s
+        least_s = min(self._beats.least_s, self._session_s - self._period_s)
         long = MIDDLES_S[buckets] > least_s
         hours, values = np.repeat(hours[long], some[long]), np.repeat(MIDDLES_S[buckets[long]], some[long])
         beats = self._silences(hours, values, each=1)
@@ -170,7 +173,7 @@ class _Drawing:
         survived = ~evicted
         # The record's silence lacks the beat that ends it; a block's lacks what scrapes leave open, too.
         np.maximum.at(self._survived, hours[survived], silences[survived] - self._period_s)
-        shown = silences - self._rng.choice(self._missed_s, values.size)
+        shown = self._beats.drawn(values, self._rng)
         showing = survived & (shown > 0)
         return hours[showing], shown[showing]
 

@@ -2,8 +2,8 @@
 
 `policy.md` and `model.md` come from the CustomResourceDefinitions, `reasons.md` from the comments of the reason enum,
 `metrics.md` from the operator's own registry, `checks.md` and `rules/` from the rules of `heartbeat-tuner check` and
-`check-examples.yaml`, which tests run, `clients.md` from the catalogue of client libraries, `exporters.md` from the
-conventions and their fixes.
+`check-examples.yaml`, `migration.md` from `migration-examples.yaml`, both of which tests run, `clients.md` from the
+catalogue of client libraries, `exporters.md` from the conventions and their fixes.
 """
 
 import functools
@@ -20,7 +20,7 @@ from heartbeat_tuner.api import crd
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.cli import wording
 from heartbeat_tuner.cli.checking import cards
-from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients import catalogue, consumer_protocol
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.doctor import fixes
 from heartbeat_tuner.doctor.uses import USES
@@ -162,6 +162,41 @@ def checks() -> str:
             "|---|---|---|---|---|---|---|---|",
         ]
         lines += [_example(example) for example in examples if example["client"] == client]
+    return "\n".join(lines) + "\n"
+
+
+def migration() -> str:
+    """Return the page on migrations to the consumer protocol."""
+    lines = [
+        GENERATED,
+        "# Migrations to the consumer protocol",
+        "",
+        "What `heartbeat-tuner check --target-protocol consumer` says of each library, and of settings of it",
+        "([how to use it](../how-to/check.md#check-a-migration)). Brokers need Kafka 4.0, and group.version 1.",
+        "",
+        "| client | the protocol since | turned on by, or what to do instead |",
+        "|---|---|---|",
+    ]
+    for name in catalogue.CLIENTS:
+        support = consumer_protocol.SUPPORT.get(name)
+        if support is not None:
+            lines.append(f"| {name} | {support.since or 'not known'} | `{support.switch}` |")
+        elif name in consumer_protocol.INSTEAD:
+            lines.append(f"| {name} | never | {consumer_protocol.INSTEAD[name]} |")
+    lines += [
+        "",
+        "## Examples",
+        "",
+        "Each is run by a test.",
+        "",
+        "| client | lines | with | found |",
+        "|---|---|---|---|",
+    ]
+    for example in yaml.safe_load((FOLDER / "migration-examples.yaml").read_text()):
+        given = ", ".join(f"`{line}`" for line in example.get("lines", ()))
+        options = ", ".join(f"{name.replace('-', ' ')} {value}" for name, value in example.get("with", {}).items())
+        found = ", ".join(f"`{rule}`" for rule in example["findings"]) or "nothing: it is there"
+        lines.append(f"| {example['client']} | {given} | {options} | {found} |")
     return "\n".join(lines) + "\n"
 
 
@@ -317,6 +352,7 @@ PAGES = {
     "reasons.md": reason_page,
     "metrics.md": metrics,
     "checks.md": checks,
+    "migration.md": migration,
     "clients.md": clients,
 } | {f"rules/{rule.code}.md": functools.partial(rule_page, rule) for rule in rule_catalogue.RULES}
 

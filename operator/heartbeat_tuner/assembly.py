@@ -110,7 +110,7 @@ class ShardParts:
             yield Cycle(
                 store=store,
                 gatherer=gatherer,
-                targets=ValueTargets(KubernetesWorkloads(self.api), self.groups),
+                targets=ValueTargets(KubernetesWorkloads(self.api, written=live.show), self.groups),
                 policies=self.policies,
                 slots=slots,
                 stops=LeaseAnnotations(self.api, namespace=shared.lease[0], name=shared.lease[1]),

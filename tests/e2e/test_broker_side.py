@@ -1,6 +1,7 @@
 """A group of the consumer protocol whose members are fenced: its session is raised at the broker, without a restart."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -8,7 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from click.testing import CliRunner
+from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
+from heartbeat_tuner.cli.kubectl.plugin import plugin
 from sandbox.environment import Sandbox
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
 from sandbox.scenario import JavaSettings, Operator
@@ -80,6 +84,25 @@ def epoch(heartbeats: list[Heartbeat]) -> int:
     return max(beat.generation_id for beat in heartbeats)
 
 
+def taken_back(team: Team) -> dict[str, Any]:
+    """Ask for the last write to be taken back, as a person does; return what the status notes once it is."""
+    path = os.pathsep.join((str(team.sandbox.control_plane.kubectl_path.parent), os.environ["PATH"]))
+    flags = [f"--kubeconfig={team.sandbox.control_plane.kubeconfig}", f"--namespace={team.namespace}"]
+    result = CliRunner(env={"PATH": path}).invoke(plugin, ["revert", team.name, *flags])
+    assert result.exit_code == 0, result.output
+    team.await_condition("Applied", "TakenBack", status="False")
+    noted: dict[str, Any] = team.status()["groupConfig"]
+    return noted
+
+
+def configured(team: Team) -> dict[str, str]:
+    """Return what is set at the broker for a team's group itself."""
+    resource = ConfigResource(ResourceType.GROUP, team.name)
+    admin = AdminClient({"bootstrap.servers": team.sandbox.kafka.bootstrap, "log_level": 0})
+    entries = admin.describe_configs([resource])[resource].result(30).values()
+    return {entry.name: entry.value for entry in entries if entry.source == ConfigSource.GROUP_CONFIG.value}
+
+
 def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, altering: Operator) -> None:
     """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between."""
     assert altering.process.alive()
@@ -92,13 +115,16 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, al
     time.sleep(2.0)  # each member has beaten since
     changed_s = time.time()
     pause_each(modern)
-    ended_s = time.time()
+    ended_s, status = time.time(), modern.status()
+    reverted = taken_back(modern)
+    time.sleep(2.0)  # likewise
+    back_s = time.time()
     time.sleep(AUDIT_LAG_S)
 
-    records, status = log.read_new(), modern.status()
-    before, between, after = (
+    records = log.read_new()
+    before, between, after, back = (
         beats(records, modern, *window)
-        for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s))
+        for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s), (ended_s, back_s))
     )
     row: dict[str, Any] = {
         "group_type": "consumer",
@@ -106,11 +132,12 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, al
         "changed": {"before": status["groupConfig"]["previous"], "after": status["groupConfig"]["values"]},
         "restarts": len(modern.operator_writes("deployments")) + len(set(pods) ^ set(modern.pods())),
         "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
+        "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
         "evictions_before": fenced(before),
         "evictions_after": fenced(after),
     }
     row["ok"] = row["evictions_before"] >= REPLICAS and not any(
-        row[name] for name in ("restarts", "rebalances_by_change", "evictions_after")
+        row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
     )
     ROWS.parent.mkdir(exist_ok=True)
     ROWS.write_text(json.dumps({"rows": [row]}, indent=2) + "\n")
@@ -119,3 +146,6 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, al
     assert status["groupConfig"]["values"] == {"sessionTimeout": "45s", "heartbeatInterval": "1s"}
     assert status["groupConfig"]["previous"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
     assert status["current"]["sessionTimeout"] == "45s"
+    assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
+    assert reverted["revertedChangeTime"] == status["groupConfig"]["changeTime"]
+    assert configured(modern) == NERVOUS

@@ -84,7 +84,8 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
     """
     sections = _Section("the case", case)
     now = datetime.fromisoformat(sections.take("now", "2026-03-02T12:00:00Z"))
-    policy = _policy(sections.take("policy", {}), sections.take("status", {}))
+    annotations = sections.take("annotations", {})
+    policy = _policy(sections.take("policy", {}), sections.take("status", {}), annotations)
     cluster = _cluster(sections.section("cluster"))
     workload = _workload(sections.section("workload"), policy, now)
     second = sections.section("secondWorkload")
@@ -141,8 +142,9 @@ class _Section:
             raise CaseError(f"{self.name}: {unknown[0]} is not known there; known are {', '.join(sorted(self._known))}")
 
 
-def _policy(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Policy:
-    policy = parsing.policy_of({"metadata": _METADATA, "spec": {**_SPEC, **spec}, "status": status})
+def _policy(spec: Mapping[str, Any], status: Mapping[str, Any], annotations: Mapping[str, str]) -> Policy:
+    metadata = {**_METADATA, "annotations": annotations}
+    policy = parsing.policy_of({"metadata": metadata, "spec": {**_SPEC, **spec}, "status": status})
     write = policy.group_write
     if write is not None and write.spec == _THIS:
         policy = dataclasses.replace(policy, group_write=dataclasses.replace(write, spec=policy.spec))

@@ -451,6 +451,13 @@ class FakePolicies:
         self.edit_behind_the_watch(key, **spec)
         self._store.show(copy.deepcopy(self.stored[key]))
 
+    def annotate(self, key: ObjectKey, name: str, text: str) -> None:
+        """Annotate a policy as a user would; the watch shows it."""
+        stored = self.stored[key]
+        stored["metadata"].setdefault("annotations", {})[name] = text
+        _touch(stored)
+        self._store.show(copy.deepcopy(stored))
+
     def edit_behind_the_watch(self, key: ObjectKey, **spec: Any) -> None:
         """Change a policy's spec as a user would; the watch says nothing."""
         stored = self.stored[key]

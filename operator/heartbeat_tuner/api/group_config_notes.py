@@ -1,13 +1,38 @@
-"""Writes into groups' configurations in the notation of a policy's status."""
+"""Writes into groups' configurations in the notation of a policy's status, and a person's request to take one back.
+
+The person need not have rights at the broker: the request is an annotation of the policy. It names the write by its
+time, so that one that stays there takes back nothing that is written later.
+"""
 
 import functools
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from heartbeat_tuner.api.applied import timestamp
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus, GroupValues, GroupWriteStatus
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite
+
+REVERT_ANNOTATION: Final = "heartbeat-tuner.dev/revert-group-config"
+
+_LONGEST: Final = 64
+"""Of an annotation; a time is shorter."""
+
+
+def revert_request(body: Mapping[str, Any]) -> str:
+    """Return the time of the write that a person wants taken back, as its status has it; empty where nobody does.
+
+    Args:
+        body: the policy; its annotations are a tenant's, and may be anything.
+    """
+    annotations = body["metadata"].get("annotations") or {}
+    return str(annotations.get(REVERT_ANNOTATION, ""))[:_LONGEST]
+
+
+def revert_time(write: GroupWrite) -> str:
+    """Return what a request to take a write back has to say."""
+    return timestamp(write.at)
 
 
 def group_write_status(write: GroupWrite) -> GroupConfigStatus:
@@ -36,6 +61,8 @@ def _write(cluster: str, group_id: str, noted: GroupWriteStatus, *, before: Grou
         spec=noted.spec,
         answered=noted.answered,
         before=before,
+        replaced=GroupOverrides() if noted.replaced is None else _overrides(noted.replaced),
+        reverts=None if noted.reverts is None else datetime.fromisoformat(noted.reverts),
     )
 
 
@@ -46,6 +73,8 @@ def _noted(write: GroupWrite) -> dict[str, Any]:
         "at": timestamp(write.at),
         "spec": write.spec,
         "answered": write.answered,
+        "replaced": None if write.replaced == GroupOverrides() else _values(write.replaced),
+        "reverts": None if write.reverts is None else timestamp(write.reverts),
     }
 
 

@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from heartbeat_tuner.api import group_config_notes
+
 _OF_METADATA: Final = (
     "name",
     "namespace",
@@ -21,6 +23,7 @@ _OF_METADATA: Final = (
     "deletionTimestamp",
 )
 _METADATA: Final = "metadata"
+_ANNOTATIONS: Final = "annotations"
 _TEXTS: Final = ("spec", "status")
 
 
@@ -42,7 +45,11 @@ class HeldPolicy(Mapping[str, Any]):
         if isinstance(body, HeldPolicy):
             return body
         spec, status = (json.dumps(body[name], separators=(",", ":")) if name in body else "" for name in _TEXTS)
-        return cls({name: body[_METADATA][name] for name in _OF_METADATA if name in body[_METADATA]}, (spec, status))
+        metadata = {name: body[_METADATA][name] for name in _OF_METADATA if name in body[_METADATA]}
+        request = group_config_notes.revert_request(body)
+        if request:
+            metadata[_ANNOTATIONS] = {group_config_notes.REVERT_ANNOTATION: request}
+        return cls(metadata, (spec, status))
 
     @property
     def version(self) -> int:

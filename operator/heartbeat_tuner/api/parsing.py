@@ -16,22 +16,12 @@ from heartbeat_tuner.api import asked_values, workload_refs
 from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
 from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
-from heartbeat_tuner.api.group_config_notes import group_write_of
+from heartbeat_tuner.api.group_config_notes import group_write_of, revert_request
 from heartbeat_tuner.api.v1alpha1 import fields
-from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
-from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
-    Applied,
-    FailedStatus,
-    HistoryStatus,
-    TakenBackStatus,
-    VerificationStatus,
-    WorkloadStatus,
-)
-from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import ClientSpec, DeclaredSettings, Spec
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, OwnershipStatus, Status
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Status
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
 from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds
 from heartbeat_tuner.clients import catalogue
@@ -61,38 +51,22 @@ def key_of(body: Mapping[str, Any]) -> ObjectKey:
 
 
 def status_of(body: Mapping[str, Any]) -> Status:
-    """Return the object's status; an unreadable one counts as empty, since the tuner writes it again."""
+    """Return the object's status; a field that cannot be read counts as empty, since the tuner writes it again."""
+    document = body.get("status") or {}
     try:
-        return Status.model_validate(body.get("status") or {})
+        return Status.model_validate(document)
     except pydantic.ValidationError:
-        return Status(
-            applied=_readable(body, "applied", Applied),
-            workloads=_readable_list(body, "workloads", WorkloadStatus),
-            taken_back=_readable(body, "takenBack", TakenBackStatus),
-            contradicted=_readable(body, "contradicted", Seen),
-            group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
-            verification=_readable(body, "verification", VerificationStatus),
-            canary=_readable(body, "canary", CanaryStatus),
-            group_config=_readable(body, "groupConfig", GroupConfigStatus),
-            history=_readable(body, "history", HistoryStatus),
-            reverted=_readable_list(body, "reverted", FailedStatus),
-        )
+        # Field by field: what holds back writes must outlive a word that only another version knows.
+        return Status.model_validate({name: value for name, value in document.items() if _is_readable(name, value)})
 
 
-def _readable(body: Mapping[str, Any], field: str, model: type[M]) -> M | None:
-    """Return one field alone: what holds back writes must outlive a word that only another version knows."""
+def _is_readable(field: str, value: object) -> bool:
+    """Whether one field of a status can be read by itself."""
     try:
-        return model.model_validate(body["status"][field])
-    except (pydantic.ValidationError, KeyError, TypeError):
-        return None
-
-
-def _readable_list(body: Mapping[str, Any], field: str, model: type[M]) -> list[M] | None:
-    """Return the values of one field alone, as `_readable` does; None where one of them cannot be read."""
-    try:
-        return [model.model_validate(document) for document in body["status"][field]]
-    except (pydantic.ValidationError, KeyError, TypeError):
-        return None
+        Status.model_validate({field: value})
+    except pydantic.ValidationError:
+        return False
+    return True
 
 
 def _contradicted(seen: Seen | None) -> Contradicted | None:
@@ -115,7 +89,11 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
     """Return a policy as the newest version of its object has it, whose spec is still the one that it was made of."""
-    return dataclasses.replace(policy, **_of_status(status_of(body), policy.key.namespace))
+    return dataclasses.replace(
+        policy,
+        **_of_status(status_of(body), policy.key.namespace),
+        revert_asked=_revert_asked(body),
+    )
 
 
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
@@ -146,8 +124,14 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
         canary_rules=canary_rules(spec.rollout.canary),
+        revert_asked=_revert_asked(body),
         **_of_status(status, key.namespace),
     )
+
+
+def _revert_asked(body: Mapping[str, Any]) -> datetime | None:
+    """Return when the write into the group's configuration was done that a person wants taken back."""
+    return durations.moment_of(revert_request(body))
 
 
 def _objective(spec: Spec) -> Objective:

@@ -72,6 +72,11 @@ def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
     type=click.Choice([protocol.value for protocol in Protocol]),
     help="Rebalance protocol (group.protocol), if the files do not set it.",
 )
+@click.option(
+    "--target-protocol",
+    type=click.Choice([Protocol.CONSUMER.value]),
+    help="Check a migration to this protocol: what hinders it, what changes, the way there and back.",
+)
 @click.option("--env-file", type=click.Path(path_type=Path), help="Read this file as NAME=value lines.")
 @click.option(
     "--filename",

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeVar
 
+from heartbeat_tuner.decision.at_broker import group_bounds
 from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions, refuted_sessions
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.input import DecisionInput
@@ -193,19 +194,22 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     absences, gaps = group_facts.watched_days(model.quantities[ABSENCE]), model.quantities.get(POLL_GAP)
     gaps = None if gaps is None else group_facts.watched_days(gaps)
     evictions, evictions_days = (0, 0.0) if record is None else _counted(inputs, record)
+    of_group = inputs.group.consumer_protocol
+    cluster = inputs.cluster.for_consumer_groups() if of_group else inputs.cluster
     return Question(
         history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
-        bounds=inputs.policy.bounds,
-        least_session=inputs.cluster.min_session_timeout,
-        most_session=inputs.cluster.max_session_timeout,
+        bounds=group_bounds.settings(inputs.policy, inputs.group, current) if of_group else inputs.policy.bounds,
+        least_session=cluster.min_session_timeout,
+        most_session=cluster.max_session_timeout,
+        broker_interval=group_bounds.intervals(cluster),
         evictions=evictions,
         evictions_days=evictions_days,
         horizon=inputs.policy.horizon,
         held=inputs.held,
-        brokers=inputs.cluster.brokers,
-        bounds_assumed=inputs.cluster.bounds_assumed,
+        brokers=cluster.brokers,
+        bounds_assumed=cluster.bounds_assumed,
         watched_days=absences.group_days,
         member_days=absences.member_days,
         largest_absence_s=_largest_s(absences),

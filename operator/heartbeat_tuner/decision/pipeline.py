@@ -46,6 +46,7 @@ class Pipeline:
         gates_of_next: likewise, where a change that has begun is written to one more workload: what it was decided for
             is not asked again.
         gates_at_broker: those that are asked where the target is set at the broker: nothing is rolled out.
+        gates_of_reverts_at_broker: likewise, where the target is what stood there before.
         reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
     """
 
@@ -54,6 +55,7 @@ class Pipeline:
     gates_of_reverts: tuple[Gate, ...]
     gates_of_next: tuple[Gate, ...]
     gates_at_broker: tuple[Gate, ...]
+    gates_of_reverts_at_broker: tuple[Gate, ...]
     reviews: tuple[Review, ...]
 
     def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
@@ -65,7 +67,8 @@ class Pipeline:
             is_new = not (decision.has_begun or decision.at_broker)
             gates, saving = self._gates(decision), derived.saving if is_new else None
             weeks_alone = is_new and derived.is_shown_by_weeks
-            change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone)
+            unseen = decision.effect_is_unseen
+            change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone, effect_is_unseen=unseen)
             asked, hold = first_hold(gates, inputs, change)
             trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
@@ -76,7 +79,7 @@ class Pipeline:
 
     def _gates(self, decision: Decision) -> tuple[Gate, ...]:
         if decision.at_broker:
-            return self.gates_at_broker
+            return self.gates_of_reverts_at_broker if decision.reverts else self.gates_at_broker
         if decision.reverts:
             return self.gates_of_reverts
         return self.gates_of_next if decision.goes_on else self.gates
@@ -110,6 +113,7 @@ PIPELINE: Final = Pipeline(
         # Did what we wrote last do harm? Pods that crash have no record.
         steps.last_change_did_harm,
         steps.revert_goes_on,
+        steps.person_takes_group_values_back,
         steps.record_is_unknown,
         steps.workload_is_unseen,
         steps.no_pod_runs,
@@ -117,6 +121,7 @@ PIPELINE: Final = Pipeline(
         steps.workloads_differ,
         steps.pods_differ,
         steps.broker_sets_the_values,
+        steps.other_group_values_may_be_better,
         steps.values_are_unreadable,
         # Are the values in force?
         steps.record_contradicts_the_values,
@@ -184,10 +189,16 @@ PIPELINE: Final = Pipeline(
         write_gates.policy_is_suspended,
         write_gates.mode_is_recommend,
         write_gates.group_may_not_be_written,
+        write_gates.fencings_are_not_shown,
         write_gates.values_were_taken_back,
         write_gates.rollout_is_in_progress,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
+    ),
+    # Not the mode, cooldown or windows: to go back is what somebody asked for just now.
+    gates_of_reverts_at_broker=(
+        write_gates.policy_is_suspended,
+        write_gates.group_may_not_go_back,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

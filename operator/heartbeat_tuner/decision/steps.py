@@ -7,8 +7,8 @@ All have one signature. What several of them need is worked out in `derived`, on
 import dataclasses
 from collections.abc import Callable
 
-from heartbeat_tuner.decision import between_workloads, cures, workload_parts
-from heartbeat_tuner.decision.at_broker import group_values
+from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, workload_parts
+from heartbeat_tuner.decision.at_broker import group_reverts, group_savings, group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
@@ -16,7 +16,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
-from heartbeat_tuner.domain.liveness import LivenessSettings, shown
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -52,34 +52,17 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     It comes before the record: pods that crash have none. What stood before is written entry by entry, so it is not
     asked whether these values are good.
     """
-    newest, application, followed = inputs.policy.application, workload_parts.last_of(inputs.policy), inputs.followed
-    if newest is None or followed is None or followed.at != newest.at or not followed.is_harmful:
-        return None
-    taken_back = inputs.policy.taken_back
-    if application is None or (taken_back is not None and taken_back.application.at == application.at):
-        return None
-    is_there = application.change == newest.change  # the workloads that it is in may be gone
-    if not is_there or application.reverts is not None or application.entries_before is None:
-        return None
-    if not inputs.policy.reverts or inputs.policy.mode is not Mode.APPLY:
-        return None  # the condition Verified says what it did; whatever else the group needs must not wait for that
-    # Under other names the values would stay where they are, and the revert would be one in words alone.
-    names = set(inputs.policy.env_names.values())
-    if not names >= application.entries.keys() | application.entries_before.keys():
-        return None
-    back = say("The values before it, {values}, are to be written again", values=shown(application.previous))
-    return Decision(
-        Verdict.CHANGE,
-        Finding(Reason(followed.outcome.value), followed.message),
-        advice=back,
-        target=application.previous,
-        reverts=True,
-    )
+    return harmful_changes.taken_back(inputs.policy, inputs.followed)
 
 
 def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Take a change back from the next of several workloads that it was written to."""
     return between_workloads.taken_back_next(inputs.policy, inputs.workload, inputs.followed, inputs.now)
+
+
+def person_takes_group_values_back(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Give a group back what it had at the broker before our last write, as a person asks, whatever metrics say."""
+    return group_reverts.asked(inputs.policy, inputs.group, inputs.workload)
 
 
 def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -133,6 +116,20 @@ def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision 
         return None
     seen = (derived.record, derived.current.settings, derived.shown)
     return group_values.decided(group, inputs.policy, inputs.client, cluster, model, *seen)
+
+
+def other_group_values_may_be_better(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Recommend to a group of the consumer protocol what a model finds; it is left alone where none does."""
+    group = inputs.group
+    if not group.consumer_protocol:
+        return None
+    answer, record = derived.answer, derived.record
+    if isinstance(answer, Unfitted) or group.config is None or derived.shown.reason is not Reason.HEALTHY:
+        return Decision(Verdict.UNKNOWN, group_values.unknown(group, record))
+    change = (derived.current.settings, answer.target or derived.current.settings)
+    refused = record_consent.refusal(record, change, inputs.client, inputs.period, now=inputs.now)
+    refused = derived.evidence_refuses(answer, change) or refused
+    return group_savings.decided(group, record, answer, tuning.forecast(answer), refused)
 
 
 def values_are_unreadable(inputs: DecisionInput, derived: Derived) -> Decision | None:

@@ -81,7 +81,8 @@ def _read_members(
         namespace = series.labels.get(queries.NAMESPACE_LABEL, "")
         puzzles.place(series.labels)
         if group is not None and not resolver.is_groupless(group, convention):
-            by_client[convention, namespace, series.labels.get(convention.client_label, "")] = group
+            if not convention.group_label:  # else each kind has its group, and there may be no client.id to tell it by
+                by_client[convention, namespace, series.labels.get(convention.client_label, "")] = group
             _seen(seen, namespace, group, convention).members.append(series)
     return by_client
 

@@ -187,6 +187,7 @@ class Holdings:
             spec.
         containers: of its template, in order.
         failed: values that failed in canaries, by container, as the object itself carries them.
+        template_at: when the pods' template was changed last, by us too, by the API server's clock; None if not known.
     """
 
     kept: Mapping[str, Mapping[str, str]]
@@ -199,6 +200,7 @@ class Holdings:
     revision: int | None
     containers: tuple[str, ...] = ()
     failed: Mapping[str, tuple[FailedValues, ...]] = dataclasses.field(default_factory=dict)
+    template_at: datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ class Workload:
         strategy: how its pods are replaced.
         at_once: whether a rollout may stop all of them before a new one is ready.
         paused: whether no change of its template reaches a pod.
+        partition: the pods of a StatefulSet that no change of its template reaches, by their ordinals below it.
         lines: how entries that somebody else owns stand in the template, as lines of a manifest, by setting.
         rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
             has pods that come and go.
@@ -247,6 +250,7 @@ class Workload:
     strategy: Strategy = Strategy.ROLLING
     at_once: bool = False
     paused: bool = False
+    partition: int = 0
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
     parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)

@@ -71,6 +71,8 @@ class GroupWrite:
         spec: the fingerprint of what the policy asked for.
         answered: whether the broker was seen to have it.
         before: the last write before it, which is the last again if this one was not done; None once it is known to be.
+        replaced: what was in force before it, be it the group's own or the broker's; empty where that was not noted.
+        reverts: when the write was done that this one takes back; None where it takes none back.
     """
 
     cluster: str
@@ -81,6 +83,8 @@ class GroupWrite:
     spec: str
     answered: bool = False
     before: "GroupWrite | None" = None
+    replaced: GroupOverrides = GroupOverrides()
+    reverts: datetime | None = None
 
 
 class GroupState(enum.Enum):
@@ -169,6 +173,11 @@ CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
 
 CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
 """The same of groups of KIP-848, `group.consumer.…`; what H may be there is `tuning.CONSUMER_INTERVAL`."""
+
+CONSUMER_SESSION_DEFAULT: Final = timedelta(seconds=45)
+
+CONSUMER_INTERVAL_DEFAULT: Final = timedelta(seconds=5)
+"""`group.consumer.session.timeout.ms` and `group.consumer.heartbeat.interval.ms` of a broker that nobody configured."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

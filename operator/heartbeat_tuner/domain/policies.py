@@ -231,7 +231,8 @@ class Policy:
     again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
     Where it names several workloads, `workloads` has all, `workload` the one that is written next, `application` the
     newest change of all, and `applications` the last change of each.
-    `group_write` is the last write into the group's configuration at the broker. `canary` is new values in a part of
+    `group_write` is the last write into the group's configuration at the broker, `revert_asked` the time of the write
+    there that a person wants taken back. `canary` is new values in a part of
     the pods, by `canary_rules`; None where there is none.
     """
 
@@ -271,6 +272,7 @@ class Policy:
     canary_rules: CanaryRules = dataclasses.field(default=CanaryRules())
     canary: Canary | None = None
     group_write: GroupWrite | None = None
+    revert_asked: datetime | None = None
 
     @property
     def forbidden(self) -> TakenBack | None:

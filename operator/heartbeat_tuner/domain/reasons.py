@@ -69,7 +69,7 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # another rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody removed or replaced the operator's values; it does not write them again
     FAILED_BEFORE = "FailedBefore"  # the operator reverted these values before, and there is little new evidence
-    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused, so that a change reaches no pod
+    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused, or the StatefulSet has a partition
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # the current value cannot be read, only assumed
     REBALANCING = "Rebalancing"  # the group is rebalancing, and the change can wait
@@ -114,7 +114,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.PARTIAL_DATA: "Repair the source in the warning; the operator does not decide on partial data.",
         Reason.TOO_MANY_SERIES: "Drop unused labels and metrics of the namespace, or raise the limit in the message.",
         Reason.NOT_READ_YET: "Wait. If it stays, raise `interval`, or add [shards](../explanation/replicas.md).",
-        Reason.NO_SERIES: "Run [`doctor`](../how-to/doctor.md): it shows what is missing, and the fix.",
+        Reason.NO_SERIES: "Check `client.library`, then run [`doctor`](../how-to/doctor.md): it shows what is missing.",
         Reason.NOT_A_NUMBER: "Check the exporter. A new consumer has no number before its first poll.",
         Reason.METRICS_STALE: "Check that Prometheus scrapes the pods; a stopped consumer has no new samples.",
         Reason.CADENCE_EXCEEDS_SESSION: "Set the recommended values, or use mode `Apply`.",
@@ -142,9 +142,9 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.SUSPENDED: "Set `suspend: false` to continue.",
         Reason.TOO_LITTLE_DATA: "Wait until the group was watched for longer.",
         Reason.ROLLOUT_IN_PROGRESS: "Wait, or finish the rollout that the message names.",
-        Reason.TAKEN_BACK: "Edit the policy to have values written again ([more](../how-to/gitops.md)).",
-        Reason.FAILED_BEFORE: "[Read why](../how-to/reverted.md). An edit of the policy permits the values again.",
-        Reason.ROLLOUT_PAUSED: "Resume the rollout: `kubectl rollout resume`.",
+        Reason.TAKEN_BACK: "Edit `objective`, `bounds`, `client` or `workloadRef` ([more](../how-to/gitops.md)).",
+        Reason.FAILED_BEFORE: "[Read why](../how-to/reverted.md), and how to have the values tried again.",
+        Reason.ROLLOUT_PAUSED: "Resume the rollout (`kubectl rollout resume`), or set the partition to 0.",
         Reason.FIELD_OWNED: "Remove the entries in the message from the manifest ([more](../how-to/gitops.md)).",
         Reason.SETTING_ASSUMED: "Give the current value in `client.current`, or the right variable in `client.env`.",
         Reason.REBALANCING: "Wait.",

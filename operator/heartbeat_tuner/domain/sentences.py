@@ -10,6 +10,7 @@ A plain text is a sentence too: one whose only fact is its wording.
 """
 
 import functools
+import math
 import string
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -24,7 +25,11 @@ Identity = tuple[str | tuple[str, str], ...]
 """What makes a sentence the one that it is: its phrase, with its facts as shown; of readings only the names."""
 
 _ABOUT: Final = "about"
+_FIGURE: Final = "figure"
 _TEMPLATES: Final = 512
+
+_MANY: Final = 100
+"""From here on two significant digits would be written with an exponent."""
 
 
 class Reading(NamedTuple):
@@ -53,6 +58,8 @@ class Fact(NamedTuple):  # made by the dozen for each decision, and three times 
         """The fact as people see it."""
         if isinstance(self.value, timedelta):
             return durations.about(self.value) if self.spec == _ABOUT else durations.show(self.value)
+        if self.spec == _FIGURE and isinstance(self.value, int | float):
+            return _figure(self.value)
         return format(self.value, self.spec)
 
 
@@ -75,8 +82,9 @@ class Sentence(str):
 def say(phrase: str, **values: Value) -> Sentence:
     """Return a phrase with facts in the places that name them, as `str.format` has it.
 
-    A duration is written in Go's notation, with `{name:about}` in seconds of two digits. A sentence as a value keeps
-    its own facts.
+    A duration is written in Go's notation, with `{name:about}` in seconds of two digits. `{name:figure}` writes a
+    number with two significant digits and without an exponent: `0.63`, `9,900`. A sentence as a value keeps its own
+    facts.
 
     Args:
         phrase: with `{name}` for each fact.
@@ -127,6 +135,11 @@ def identity(sentence: str) -> Identity:
 def has_readings(sentence: str) -> bool:
     """Whether a sentence shows figures that move by themselves."""
     return any(isinstance(part, Fact) and part.varies for part in _parts(sentence))
+
+
+def _figure(number: float) -> str:
+    rounded = float(f"{number:.2g}")
+    return f"{rounded:,.0f}" if _MANY <= abs(rounded) < math.inf else f"{rounded:.2g}"
 
 
 def _identity(fact: Fact) -> tuple[str, str]:

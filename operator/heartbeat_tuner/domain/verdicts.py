@@ -150,6 +150,7 @@ class Decision:
         reverts: whether the target is what stood before a change of ours that did harm or failed.
         goes_on: whether a change that has begun is written to one more workload.
         at_broker: whether the target is set for the group at the broker, and not in pods.
+        effect_is_unseen: whether no metric would show what the target does, so that it is only recommended.
         trace: how it was found. What was found another way is the same decision.
     """
 
@@ -164,6 +165,7 @@ class Decision:
     reverts: bool = False
     goes_on: bool = False
     at_broker: bool = False
+    effect_is_unseen: bool = False
     trace: Trace = dataclasses.field(default=(), compare=False)
 
     @property

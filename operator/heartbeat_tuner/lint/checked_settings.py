@@ -220,6 +220,7 @@ class Expectations:
         broker_session: which sessions the broker accepts.
         client_version: of the library; empty for a recent one.
         kafka_version: of the brokers; empty where nobody said it.
+        target_protocol: that the group is to move to; None where nobody asks.
     """
 
     brokers: int = 1
@@ -230,6 +231,7 @@ class Expectations:
     broker_session: SessionBounds = SessionBounds()
     client_version: str = ""
     kafka_version: str = ""
+    target_protocol: Protocol | None = None
 
     def detection_time(self, client: Client) -> timedelta:
         """Return how late a crash may be noticed in a group of a client library."""

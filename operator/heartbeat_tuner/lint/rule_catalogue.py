@@ -5,6 +5,7 @@ from typing import Final
 from heartbeat_tuner.lint.rule import Rule
 from heartbeat_tuner.lint.rules import (
     beat_rules,
+    migration_rules,
     poll_rules,
     protocol_rules,
     reading_rules,
@@ -42,6 +43,10 @@ RULES: Final = (
     protocol_rules.KAFKA_REFUSES,
     static_id_rules.STATIC_ID_SHARED,
     static_id_rules.STATIC_ID_DUPLICATE,
+    migration_rules.NO_PROTOCOL,
+    migration_rules.TOO_OLD,
+    migration_rules.THROWS,
+    migration_rules.CUSTOM_ASSIGNOR,
     reading_rules.NO_VALUES_FIT,
     # Warnings.
     protocol_rules.IGNORED,
@@ -59,6 +64,10 @@ RULES: Final = (
     static_id_rules.STATIC_ID_RANDOM,
     static_id_rules.STATIC_ID_OVERLAPS,
     static_id_rules.STATIC_ID_UNSUPPORTED,
+    migration_rules.IGNORES,
+    migration_rules.FLAWED,
+    migration_rules.SESSION_MOVES,
+    migration_rules.STATIC_IDS,
     reading_rules.UNSEEN,
     reading_rules.GIVEN_TWICE,
     reading_rules.CLIENT_UNKNOWN,
@@ -69,6 +78,10 @@ RULES: Final = (
     poll_rules.POLL_BELOW_SESSION,
     poll_rules.LONG_POLL,
     rebalance_rules.JOINING_MAY_TIME_OUT,
+    migration_rules.ASSIGNOR,
+    migration_rules.PATTERNS,
+    migration_rules.DETECTION,
+    migration_rules.PATH,
     reading_rules.DOUBTFUL_NAME,
     reading_rules.NOTHING_SET,
 )
@@ -82,6 +95,7 @@ CHECKS: Final = (
     *rebalance_rules.CHECKS,
     *protocol_rules.CHECKS,
     *static_id_rules.CHECKS,
+    *migration_rules.CHECKS,
     *reading_rules.CHECKS,
 )
 """What raises those that need settings alone."""

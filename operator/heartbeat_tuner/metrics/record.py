@@ -99,8 +99,8 @@ def measure(
 
     everything = [series for group in observed.values() for series in group]
     if not everything:
-        phrase = "no series of group {group} found{tried}"
-        return Unknown(Reason.NO_SERIES, say(phrase, group=policy.group_id, tried=tried()))
+        phrase = "no series of group {group} found among the metrics of {library} consumers{tried}"
+        return Unknown(Reason.NO_SERIES, say(phrase, group=policy.group_id, library=policy.library, tried=tried()))
     newest_s = samples.newest_s(everything)
     if newest_s is None:
         phrase = "the samples of group {group} are no numbers{tried}"

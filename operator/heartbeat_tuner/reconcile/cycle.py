@@ -386,13 +386,13 @@ class Cycle:
         """
         policy = outcome.inputs.policy
         await self._as_seen(outcome)
-        workload = await self._as_gathered(policy, outcome.inputs.workload)
+        workload = await self._as_gathered(policy, outcome.inputs.workload, reverts=outcome.decision.reverts)
         # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
         if not await self._policies.is_current(body):
             raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")
         return workload
 
-    async def _as_gathered(self, policy: Policy, workload: Workload) -> Workload:
+    async def _as_gathered(self, policy: Policy, workload: Workload, *, reverts: bool) -> Workload:
         """Return the workload in its newest version, as long as nothing else of it has changed.
 
         Whenever one of its pods becomes ready, or ceases to be, the workload has a new version, and reading the metrics
@@ -412,11 +412,22 @@ class Cycle:
             # What was read is compared: in a decision's input the group's own configuration may have taken the place
             # of values.
             before = gathered.parts.get(alone.workload, gathered)
-            if dataclasses.replace(read, resource_version=before.resource_version) != before:
+            if _rested_on(read, reverts=reverts) != _rested_on(before, reverts=reverts):
                 raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
             newest[alone.workload] = read
         written = workload_parts.written_next(policy, workload)
         return dataclasses.replace(written, resource_version=newest[policy.workload].resource_version)
+
+
+def _rested_on(workload: Workload, *, reverts: bool) -> Workload:
+    """Return a workload as far as a write rests on it.
+
+    A revert rests on no pod: of many that crash one starts or ends every second, and no two looks would be the same.
+    """
+    any_version = dataclasses.replace(workload, resource_version="")
+    if not reverts:
+        return any_version
+    return dataclasses.replace(any_version, pods=(), current=None, unlike_template=frozenset())
 
 
 async def _guarded(step: Awaitable[Decided]) -> Decided | UnexpectedFailure:

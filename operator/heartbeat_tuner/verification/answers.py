@@ -2,9 +2,10 @@
 
 import dataclasses
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, Outcome, PromisedRate
 from heartbeat_tuner.tails import count_bounds
@@ -13,6 +14,8 @@ from heartbeat_tuner.verification.change import HORIZON, Change, Verification
 from heartbeat_tuner.verification.references import Before
 
 _TIMES: Final = (2, 3, 5, 10, 30)
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
 _NAMES: Final = {2: "a doubling"}
 
 
@@ -122,7 +125,7 @@ def stormy(known: Known, reference: float, at: datetime, hours_allowed: float) -
         Outcome.WORSE,
         say(
             "the first hour with the new values had at least {least} episodes of evictions more than the {allowed} "
-            "that {rate:.2g} a day allow, by {at:%Y-%m-%dT%H:%M:%SZ}",
+            "that {rate:figure} a day allow, by {at:%Y-%m-%dT%H:%M:%SZ}",
             least=fast_paths.STORM,
             allowed=math.floor(hours_allowed),
             rate=reference,
@@ -153,7 +156,7 @@ def worse_than_promised(known: Known, promised: float, at: datetime) -> Verifica
     return known.answer(
         Outcome.WORSE_THAN_PROMISED,
         say(
-            "{since}, more than the {promised:.2g} a day that the model promised at most, as showed at "
+            "{since}, more than the {promised:figure} a day that the model promised at most, as showed at "
             "{at:%Y-%m-%dT%H:%M:%SZ}; {before}",
             since=known.since,
             promised=promised,
@@ -215,14 +218,16 @@ def patience(known: Known) -> Sentence:
     days = {times: _days_to_show(times * mean, known, reference) for times in _TIMES}
     shows = next((times for times, after in days.items() if after <= HORIZON.days), None)
     if shows is None:
+        short = known.before.is_known and known.before.days < 1
         return say(
-            "Even {most} times as many as {rate:.2g} a day would not show within {horizon} days",
+            "{even} {most} times as many as {rate:figure} a day would not show within {horizon} days",
+            even="The record before the change is too short to compare with: even" if short else "Even",
             most=_TIMES[-1],
             rate=mean,
             horizon=HORIZON.days,
         )
     return say(
-        "{what} of {rate:.2g} a day would show after about {days:.2g} days{not_sooner}",
+        "{what} of {rate:figure} a day would show after about {days:.2g} days{not_sooner}",
         what="A doubling" if shows == _TIMES[0] else f"{shows} times the rate",
         rate=mean,
         days=days[shows],
@@ -245,11 +250,19 @@ def _record(known: Known) -> Sentence:
     if not known.before.is_known:
         return say("the group was not watched before the change")
     return say(
-        "{count} in {span:.2g} days before it, so at most {upper:.2g} a day",
+        "{count} in {span} before it, so at most {upper:figure} a day",
         count=known.before.episodes,
-        span=known.before.days,
+        span=_length(known.before.days),
         upper=known.before.upper,
     )
+
+
+def _length(days: float) -> str:
+    """Return a time in days; one of less than a day in hours, minutes and seconds."""
+    if days >= 1:
+        return f"{float(f'{days:.2g}'):g} days"
+    whole = timedelta(seconds=round(days * durations.DAY_S))
+    return durations.show(whole if whole < _HOUR else timedelta(minutes=round(whole / _MINUTE)))
 
 
 def _against_record(known: Known) -> Sentence:
@@ -260,5 +273,5 @@ def _against_record(known: Known) -> Sentence:
 
 def _limit(known: Known, reference: float) -> Sentence:
     if known.is_trade:
-        return say("more than the {accepted:.2g} a day that were accepted", accepted=reference)
+        return say("more than the {accepted:figure} a day that were accepted", accepted=reference)
     return say("more than before ({before})", before=_record(known))

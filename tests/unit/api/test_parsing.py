@@ -1,5 +1,6 @@
 """From an object to a domain policy, and what a field that does not fit is told."""
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -8,7 +9,9 @@ import pytest
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
+from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.errors import InvalidPolicyError
+from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, ObjectKey, Range, Window, WorkloadRef
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -287,6 +290,16 @@ def test_a_word_of_another_version_does_not_forget_the_last_change() -> None:
     assert status.applied is not None
     assert status.applied.at == "2026-03-02T12:00:00Z"
     assert status.reason is None
+
+
+def test_a_word_of_another_version_does_not_forget_what_a_person_did() -> None:
+    """In an incident the operator is rolled back, and so is the workload: no value may be written to it again."""
+    noted = {"observedGeneration": 1, "applied": APPLIED, "writing": {"change": APPLIED, "revision": 3}}
+    conditions = [manifests.condition("Ready", "OfTheFuture")]
+    policy = parsing.policy_of(manifests.policy(status={"conditions": conditions, **noted}))
+    assert policy.intent is not None
+    undone = Holdings({}, {}, {}, {}, {}, {}, "workload-1", 5)
+    assert taken_back.seen(dataclasses.replace(policy, intent=None), undone, now=worlds.NOW).forbidden is not None
 
 
 @pytest.mark.parametrize("character", ["\x00", "\n", "\x7f", "\ufffd"])

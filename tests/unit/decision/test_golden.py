@@ -56,7 +56,7 @@ def test_every_case_says_what_it_is_about() -> None:
 @pytest.mark.parametrize(
     ("case", "complaint"),
     [
-        ({"policies": {}}, "the case: policies is not known there; known are cluster, group, groupBeforeRebalance, "),
+        ({"policies": {}}, "the case: policies is not known there; known are annotations, cluster, group, "),
         ({"workload": {"sett": {}}}, "workload: sett is not known there; known are linesOfTheManifest, "),
         (
             {"workload": {"seenIn": {"fetchWait": "helm"}}},

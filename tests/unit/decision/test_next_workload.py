@@ -255,6 +255,7 @@ def test_what_holds_one_workload_holds_all(number: int) -> None:
     _, workload = scene(change(0), change(1), of={number: changes})
     assert (workload.paused, workload.rolling_out, workload.at_once) == (True, True, True)
     assert (workload.strategy, workload.our_rollout) == (Strategy.RECREATE, False)
+    assert scene(change(0), change(1), of={number: {"partition": 2}})[1].partition == 2
 
 
 def test_a_rollout_is_ours_where_every_one_that_goes_on_is() -> None:

@@ -91,7 +91,7 @@ def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() 
         (steps.record_is_unknown, steps.no_pod_runs, dataclasses.replace(BLIND, workload=NO_PODS)),
         (steps.no_pod_runs, steps.pods_differ, worlds.situation(has=worlds.workload(mixed=True, running=()))),
         (
-            steps.broker_sets_the_values,
+            steps.other_group_values_may_be_better,
             steps.values_are_unreadable,
             of_consumer_protocol(worlds.situation(now=worlds.settings("30s", "3ms"))),
         ),
@@ -143,7 +143,7 @@ def test_a_step_before_the_one_that_it_needs_is_an_error_of_the_program(
 
 def test_a_pipeline_whose_last_step_is_silent_is_an_error_of_the_program() -> None:
     """No group is left without a decision in silence."""
-    short = Pipeline((steps.record_is_unknown,), (), (), (), (), (reviews.outlook_is_told,))
+    short = Pipeline((steps.record_is_unknown,), (), (), (), (), (), (reviews.outlook_is_told,))
     of = worlds.situation()
     with pytest.raises(NothingDecidedError, match="shop/orders"):
         short.run(of, derived(of))

@@ -118,6 +118,17 @@ def test_members_are_consumers_and_pods_those_that_still_run() -> None:
     assert (group.members, group.pods) == (2, ("orders-0",))
 
 
+@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda one: one.name)
+def test_two_groups_of_one_namespace_each_have_their_own_metrics(convention: Convention) -> None:
+    """An exporter without a label of `client.id` must not give all metrics to the group that was read last."""
+    diagnosis = diagnosed(exported(convention, "orders"), exported(convention, "payments", pod="payments-0"))
+    assert [(group.group, group.measurable, group.missing) for group in diagnosis.groups] == [
+        ("orders", True, ()),
+        ("payments", True, ()),
+    ]
+    assert diagnosis.findings == ()
+
+
 def test_a_static_member_is_tied_to_its_group_by_its_pod_in_all_its_series() -> None:
     """Kinds carry no pod: only the members' whole labels tell that the client's end is an instance id."""
     diagnosis = diagnosed(exported(java_metrics.JMX_EXPORTER, client_id="consumer-orders-orders-0"))

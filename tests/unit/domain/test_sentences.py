@@ -35,6 +35,17 @@ def test_a_phrase_is_read_with_its_facts_in_their_places() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0.0471, "0.047"), (1.0, "1"), (99.4, "99"), (99.6, "100"), (10_500.0, "10,000"), (373_000, "370,000")],
+)
+def test_a_figure_has_two_digits_and_no_exponent(number: float, text: str) -> None:
+    """People read rates; the log has the number whole."""
+    sentence = say("{rate:figure} a day", rate=number)
+    assert sentence == f"{text} a day"
+    assert sentences.facts(sentence) == {"rate": number}
+
+
 @given(st.integers(), st.integers(), st.floats(allow_nan=False), st.floats(allow_nan=False))
 def test_readings_make_no_sentence_another(count: int, later: int, share: float, grown: float) -> None:
     """However far they move: they are told, and are no news."""

@@ -226,7 +226,10 @@ def test_a_workload_without_pods_divides_by_nothing() -> None:
 @pytest.mark.parametrize("found", [{}, {Quantity.REBALANCES: []}])
 def test_no_series_is_unknown_and_names_the_query(found: Answers) -> None:
     """Who reads the condition can try the query."""
-    assert ask(found) == Unknown(Reason.NO_SERIES, "no series of group orders found; tried query of rebalances")
+    assert ask(found) == Unknown(
+        Reason.NO_SERIES,
+        "no series of group orders found among the metrics of kafkajs consumers; tried query of rebalances",
+    )
 
 
 def test_samples_that_are_no_numbers_are_unknown() -> None:

@@ -56,6 +56,32 @@ async def test_values_whose_pods_crash_are_taken_back_at_once() -> None:
     assert (failed["values"]["sessionTimeout"], failed["outcome"]) == ("30s", "RolloutFailed")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"pods": (worlds.pod(7, restarts=3),)}, {"current": None}, {"unlike_template": frozenset({Setting.FETCH_WAIT})}],
+    ids=lambda changes: next(iter(changes)),
+)
+async def test_pods_that_crash_meanwhile_do_not_hold_their_revert(changes: dict[str, Any]) -> None:
+    """Of a hundred pods that crash one starts or ends every second: no two looks would ever be the same."""
+    stage = await stage_with_crashing_pods()
+    stage.prometheus.meanwhile = lambda: stage.workloads.edit(CONSUMER, **changes)
+    await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"template": "theirs"}, {"foreign_env": {Setting.SESSION_TIMEOUT: "flux"}}, {"paused": True}],
+    ids=lambda changes: next(iter(changes)),
+)
+async def test_what_somebody_does_meanwhile_holds_a_revert(changes: dict[str, Any]) -> None:
+    """It may be the cure; the next cycle looks again."""
+    stage = await stage_with_crashing_pods()
+    stage.prometheus.meanwhile = lambda: stage.workloads.edit(CONSUMER, **changes)
+    await stage.cycle()
+    assert values_written(stage) == [CURED]
+
+
 async def test_what_failed_is_not_written_again_by_any_leader() -> None:
     """The storm goes on, and demands the same values in each cycle."""
     stage = await stage_with_crashing_pods()

@@ -326,9 +326,32 @@ def test_whatever_would_not_show_is_said_so() -> None:
     hour = PastCount(1, 0.01)
     before = references.Before(1, 0.01, dispersion=8.0, possible_dispersion=50.0, lower=0.0, upper=700.0, calm=hour)
     known = Known(before, 700.0, None, is_trade=False, episodes=0, days=1.0, log_harm=0.0)
-    assert answers.patience(known) == "Even 30 times as many as 1e+02 a day would not show within 28 days"
+    assert answers.patience(known) == (
+        "The record before the change is too short to compare with: even 30 times as many as 100 a day would not show "
+        "within 28 days"
+    )
+    whole_day = dataclasses.replace(before, days=1.0)
+    assert answers.patience(dataclasses.replace(known, before=whole_day)).startswith("Even 30 times as many as 1 a day")
     with pytest.raises(ValueError, match="must have a reference"):
         answers.patience(dataclasses.replace(known, accepted=None))
+
+
+@pytest.mark.parametrize(
+    ("days", "upper", "words"),
+    [
+        (46 / 86_400, 10_500.0, "1 in 46s before it, so at most 10,000 a day"),
+        (250 / 86_400, 1_930.0, "1 in 4m10s before it, so at most 1,900 a day"),
+        (0.3, 12.34, "1 in 7h12m before it, so at most 12 a day"),
+        (9.96, 0.0471, "1 in 10 days before it, so at most 0.047 a day"),
+        (128.0, 99.6, "1 in 130 days before it, so at most 100 a day"),
+    ],
+)
+def test_lengths_and_rates_are_written_as_people_write_them(days: float, upper: float, words: str) -> None:
+    """A first change often comes minutes after its policy: nobody reads `0.00053 days` or `1e+04 a day`."""
+    calm = PastCount(1, days)
+    before = references.Before(1, days, dispersion=1.0, possible_dispersion=1.0, lower=0.0, upper=upper, calm=calm)
+    known = Known(before, upper, None, is_trade=False, episodes=0, days=0.5, log_harm=0.0)
+    assert f"; {words}. " in answers.verifying(known).message
 
 
 def test_the_effect_says_what_one_eviction_stalls_before_and_after() -> None:

@@ -39,9 +39,8 @@ def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) ->
         return pods, ()
     if _has(manifests.container_of(workload["spec"]["template"]["spec"], name), canary.entries):
         return pods, ()
-    there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"] and not _is_over(pod)]
     others, tried = list[_Pod](), list[_Pod]()
-    for pod in there:
+    for pod in filter(is_there, pods):
         has_values = _has(manifests.container_of(pod["spec"], name), canary.entries)
         (tried if has_values and not _came_later(canary, pod) else others).append(pod)
     return others, tried
@@ -70,9 +69,9 @@ def _came_later(canary: Canary, pod: _Pod) -> bool:
     return datetime.fromisoformat(created) > canary.until + LATE
 
 
-def _is_over(pod: _Pod) -> bool:
-    """Whether a pod never runs again."""
-    return pod.get("status", {}).get("phase") in _ENDED
+def is_there(pod: _Pod) -> bool:
+    """Whether a pod is not being deleted, and may run again."""
+    return "deletionTimestamp" not in pod["metadata"] and pod.get("status", {}).get("phase") not in _ENDED
 
 
 def _has(container: Mapping[str, Any] | None, entries: Mapping[str, str]) -> bool:

@@ -77,6 +77,7 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
         failed=applied.from_failed_annotation(
             metadata.get("annotations", {}).get(applied.FAILED_ANNOTATION), workload_uid=metadata["uid"]
         ),
+        template_at=manifests.template_at(workload),
     )
 
 

@@ -156,6 +156,13 @@ class LiveWorkloads:
         except TooManyMapsError as error:
             return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
 
+    def show(self, body: Mapping[str, Any]) -> None:
+        """Take a workload as it is stored after a write of ours: a watch that is dead brings it minutes later or never.
+
+        Without it our own values would seem to be taken back by somebody.
+        """
+        self._workloads[body["kind"]].show(body)
+
     async def _evidence(
         self, policy: Policy, workload: HeldObject, pods: Sequence[HeldObject]
     ) -> Workload | MissingWorkload:

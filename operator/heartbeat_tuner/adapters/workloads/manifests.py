@@ -87,12 +87,20 @@ def is_template_of(deployment: Mapping[str, Any], manager: str) -> bool:
 
     Of two in one second, `manager`'s counts as the newer: what may be ours is counted as ours.
     """
-    changes = [
-        (entry.get("time", ""), entry.get("manager") == manager)
-        for entry in deployment["metadata"].get("managedFields", ())
-        if "f:template" in entry.get("fieldsV1", {}).get("f:spec", {})
-    ]
+    changes = [(entry.get("time", ""), entry.get("manager") == manager) for entry in _of_template(deployment)]
     return max(changes, default=("", False))[1]
+
+
+def template_at(deployment: Mapping[str, Any]) -> datetime | None:
+    """Return when the pods' template was changed last, by the API server's clock; None where that is not known."""
+    times = [entry.get("time", "") for entry in _of_template(deployment)]
+    return max(map(datetime.fromisoformat, times)) if times and all(times) else None
+
+
+def _of_template(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the entries of `managedFields` that have anything of the pods' template."""
+    entries = deployment["metadata"].get("managedFields", ())
+    return [entry for entry in entries if "f:template" in entry.get("fieldsV1", {}).get("f:spec", {})]
 
 
 def fingerprint(template: Mapping[str, Any]) -> str:

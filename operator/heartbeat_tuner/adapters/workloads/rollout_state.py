@@ -49,6 +49,14 @@ def is_paused(spec: Mapping[str, Any]) -> bool:
     return bool(spec.get("paused", False))
 
 
+def partition_of(spec: Mapping[str, Any], kind: str) -> int:
+    """Return the ordinal from which on a StatefulSet's pods get a change of its template; 0 where all get it."""
+    if kind != STATEFUL_SET:
+        return 0
+    rolling = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return int(rolling.get("partition", 0))
+
+
 def revision_of(workload: Mapping[str, Any], kind: str) -> int | None:
     """Return a number that rises by one with each rollout; None until the controller has seen the newest spec.
 

@@ -126,6 +126,7 @@ def workload_of(
         strategy=rollout_state.strategy_of(workload["spec"], reference.kind),
         at_once=rollout_state.stops_all_at_once(workload["spec"], reference.kind),
         paused=rollout_state.is_paused(workload["spec"]),
+        partition=rollout_state.partition_of(workload["spec"], reference.kind),
         lines={
             setting: line for setting in foreign if (line := container_env.line(container, policy.env_names[setting]))
         },
@@ -174,11 +175,11 @@ def _current(
 def _of_template(
     policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Return the pods that have the template's values, whether they run or not, but for those being deleted."""
+    """Return the pods that have the template's values, whether they run or not, but for those being deleted or over."""
     names, matching = policy.env_names.values(), []
     for pod in pods:
         container = manifests.container_of(pod["spec"], policy.workload.container)
-        if container is None or "deletionTimestamp" in pod["metadata"]:
+        if container is None or not canary_pods.is_there(pod):
             continue
         if all(container_env.line(container, name) == container_env.line(template, name) for name in names):
             matching.append(pod)

@@ -6,7 +6,7 @@ no write is forgotten whose answer was lost.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, listing
@@ -25,11 +25,21 @@ NOTES_MANAGER: Final = "heartbeat-tuner-notes"
 _RESOURCES: Final = {resource.kind: resource for resource in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
 
 
-class KubernetesWorkloads:
-    """Deployments and StatefulSets through the API server."""
+def _to_nobody(_stored: Mapping[str, Any]) -> None:
+    """Show what is stored to nobody."""
 
-    def __init__(self, api: KubernetesApi) -> None:
+
+class KubernetesWorkloads:
+    """Deployments and StatefulSets through the API server.
+
+    Args:
+        api: the API server.
+        written: called with each object as it is stored after a write.
+    """
+
+    def __init__(self, api: KubernetesApi, *, written: Callable[[Mapping[str, Any]], None] = _to_nobody) -> None:
         self._api = api
+        self._written = written
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
         """Return the policy's workload with what is set in it now, or what is missing.
@@ -172,6 +182,7 @@ class KubernetesWorkloads:
         )
         if stored is None:
             raise WriteConflictError(f"{reference} is gone")
+        self._written(stored)
 
     async def _pods(self, reference: WorkloadRef, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         namespace = reference.key.namespace

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from heartbeat_tuner.api.v1alpha1.fields import Model, PositiveDuration, moment
+from heartbeat_tuner.api.v1alpha1.fields import Model, PositiveDuration, moment, moment_or_none
 
 
 class GroupValues(Model):
@@ -26,6 +26,18 @@ class GroupWriteStatus(Model):
     ]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
     answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]
+    replaced: Annotated[
+        GroupValues | None, Field(description="What was in force before, be it the group's own or the broker's.")
+    ] = None
+    reverts: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(
+            alias="revertedChangeTime",
+            description="When the write was done that this one took back; absent for a change.",
+            json_schema_extra={"format": "date-time"},
+        ),
+    ] = None
 
 
 class GroupConfigStatus(GroupWriteStatus):

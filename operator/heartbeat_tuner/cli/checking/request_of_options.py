@@ -104,6 +104,7 @@ class Asked:
         for option in ("client_version", "kafka_version"):
             if options[option] and not features.VERSION.fullmatch(options[option]):
                 raise UsageProblem(f"--{option.replace('_', '-')} {options[option]}: write a version like 3.9")
+        target = options["target_protocol"]
         return Expectations(
             brokers=options["brokers"],
             max_detection_time=options["max_detection_time"],
@@ -113,6 +114,7 @@ class Asked:
             broker_session=SessionBounds(options["broker_min_session"], options["broker_max_session"]),
             client_version=options["client_version"],
             kafka_version=options["kafka_version"],
+            target_protocol=None if target is None else Protocol(target),
         )
 
     def selection(self) -> judging.Selection:

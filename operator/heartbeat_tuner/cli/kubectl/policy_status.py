@@ -42,15 +42,21 @@ def command(*, names: tuple[str, ...], watch: bool, everywhere: bool, **flags: A
         click.echo(_status(kubectl, names, flags, everywhere=everywhere), nl=False)
         return
     with contextlib.suppress(KeyboardInterrupt):
+        # A first look that fails is a wrong name or login: that ends it. Later it is an outage, which will pass.
+        seen = text = _status(kubectl, names, flags, everywhere=everywhere)
         last = ""
         while True:
-            text = _status(kubectl, names, flags, everywhere=everywhere)
             if sys.stdout.isatty():
                 click.echo(_CLEAR + text, nl=False)
             elif text != last:
                 click.echo(text)
             last = text
             time.sleep(LOOK_EVERY_S)
+            try:
+                seen = text = _status(kubectl, names, flags, everywhere=everywhere)
+            except KubectlError as error:
+                why = shown(" ".join(str(error).split()), LONGEST)
+                text = f"{seen}\nNot updated, retrying: {why}\n"
 
 
 def _status(kubectl: KubectlProgram, names: Sequence[str], flags: Mapping[str, Any], *, everywhere: bool) -> str:

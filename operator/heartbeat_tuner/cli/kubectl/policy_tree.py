@@ -16,8 +16,11 @@ from heartbeat_tuner.report.plotted_data import ChangeEntry
 MOST_PODS: Final = 20
 """Lines of pods that a workload has; those that are not ready come first."""
 
-_LONGEST: Final = 300
-"""Characters of a sentence."""
+_LONGEST: Final = 600
+"""Characters of a sentence: what to do often comes last, after values of three or four settings."""
+
+_HINDERING: Final = frozenset({"Ready", "MetricsAvailable", "Applied"})
+"""Conditions whose message says why nothing is decided or written."""
 
 _TIME: Final = "%Y-%m-%d %H:%M UTC"
 
@@ -63,7 +66,7 @@ def tree(view: ReportedPolicy, workloads: Mapping[WorkloadRef, SeenWorkload]) ->
     children += [
         TreeNode(shown(f"{condition.type}={condition.status} {condition.reason}: {condition.message}", _LONGEST))
         for condition in status.conditions
-        if condition.type in {"Ready", "Applied"} and condition.status == "False"
+        if condition.type in _HINDERING and condition.status == "False"
     ]
     title = f"{policy.key}  {policy.mode}{paused}  {verdict}"
     return TreeNode(shown(title, _LONGEST), tuple(children))
@@ -138,7 +141,7 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 
 def _change(change: ChangeEntry) -> str:
     moved = ", ".join(f"{entry.name} {_ms(entry.before_ms)} → {_ms(entry.after_ms)}" for entry in change.moved)
-    text = f"{_moment(change.at_s)} {change.kind}: {moved}"
+    text = f"{_moment(change.at_s)} {change.kind}" + (f": {moved}" if moved else "")
     text += f"; {change.outcome}" if change.outcome else ""
     return shown(f"{text}: {change.message}" if change.message else text, _LONGEST)
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from heartbeat_tuner.adapters.kubectl.kubectl_program import KubectlProgram
-from heartbeat_tuner.cli.kubectl import cluster_options, cluster_policies, taking_back
+from heartbeat_tuner.cli.kubectl import cluster_options, cluster_policies, group_revert_request, taking_back
 from heartbeat_tuner.cli.kubectl.cluster_options import MANAGER
 from heartbeat_tuner.cli.kubectl.taking_back import NothingToRevertError, TemplatePatch
 from heartbeat_tuner.domain.policies import Application, WorkloadRef
@@ -22,9 +22,17 @@ def command(*, name: str, dry_run: bool, **flags: Any) -> None:
 
     This is a person's word, and final: the operator writes no values to them until you edit objective, bounds, client
     or workloadRef of the policy. Pods roll out again.
+
+    Where the last change was to a group of the consumer protocol, the operator writes what the group had at the broker
+    before: the command asks it to, by an annotation of the policy, and nothing restarts.
     """
     kubectl = cluster_options.kubectl(**flags)
-    patches, passed_over = _looked_up(kubectl, taking_back.last_change(cluster_policies.policy(kubectl, name).policy))
+    policy = cluster_policies.policy(kubectl, name).policy
+    write = group_revert_request.newest_write(policy)
+    if write is not None:
+        group_revert_request.ask(kubectl, policy, write, dry_run=dry_run)
+        return
+    patches, passed_over = _looked_up(kubectl, taking_back.last_change(policy))
     if not patches:
         raise NothingToRevertError(f"nothing is to be reverted: {'; '.join(passed_over)}")
     for why in passed_over:

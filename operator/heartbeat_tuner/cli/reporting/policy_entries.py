@@ -3,9 +3,11 @@
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.api import applied
 from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import TakenBack
 from heartbeat_tuner.domain.verifications import CanaryPhase, EpisodeRate, FollowedChange
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.report.plotted_data import ChangeEntry, MarkEntry, MovedEntry, RateEntry, TimelineEntry
@@ -44,8 +46,7 @@ def changes(view: ReportedPolicy) -> tuple[ChangeEntry, ...]:
     if policy.taken_back is not None:
         taken = policy.taken_back
         by = f" by {taken.by}" if taken.by else ""
-        moved = _moved(taken.application.values, taken.application.previous)
-        entries.append(ChangeEntry(at_s=taken.seen.timestamp(), kind=f"taken out{by}", moved=moved))
+        entries.append(ChangeEntry(at_s=taken.seen.timestamp(), kind=f"taken out{by}", moved=_replaced(view, taken)))
     tried = canary_change(view)
     if tried is not None:
         entries.append(tried)
@@ -130,6 +131,16 @@ def _moved(before: LivenessSettings, after: LivenessSettings) -> tuple[MovedEntr
             after_ms=durations.to_ms(after[setting]),
         )
         for setting in liveness.changed(before, after)
+    )
+
+
+def _replaced(view: ReportedPolicy, taken: TakenBack) -> tuple[MovedEntry, ...]:
+    """Return which of our values others replaced: by what is set now, not by what stood before us."""
+    current = {} if view.status.current is None else applied.durations_of(view.status.current)
+    return tuple(
+        MovedEntry(name=NAMES[setting], before_ms=durations.to_ms(ours), after_ms=durations.to_ms(current[setting]))
+        for setting, ours in taken.application.values.by_setting.items()
+        if setting in current and current[setting] != ours
     )
 
 

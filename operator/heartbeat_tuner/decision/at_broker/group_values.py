@@ -38,8 +38,8 @@ def decided(
     record: Record,
     current: LivenessSettings,
     shown: Finding,
-) -> Decision:
-    """Return what is to be done for a group of the consumer protocol.
+) -> Decision | None:
+    """Return what the record of a group of the consumer protocol demands; None where it demands nothing.
 
     Args:
         group: as the coordinator describes it.
@@ -53,7 +53,7 @@ def decided(
     """
     per_month = policy.objective.max_false_evictions_per_month
     if group.config is None or not assessment.silences_are_dangerous(record, per_month):
-        return Decision(Verdict.UNKNOWN, _unknown(group, record))
+        return None
     if shown.reason not in {Reason.DANGER, Reason.UNSTABLE}:
         return Decision(Verdict.UNKNOWN, shown)
     bounds = cluster.for_consumer_groups()
@@ -71,18 +71,19 @@ def decided(
     return Decision(Verdict.CHANGE, shown, advice=advice, target=target, at_broker=True)
 
 
-def _unknown(group: Group, record: Record) -> Finding:
+def unknown(group: Group, record: Record) -> Finding:
+    """Say whose S and H are in a group of the consumer protocol, that its fencings are not known, and what follows."""
+    return Finding(Reason.CONSUMER_PROTOCOL, say("{known}: they are left alone", known=known(group, record)))
+
+
+def known(group: Group, record: Record) -> Sentence:
     """Say whose S and H are in a group of the consumer protocol, and what is known of its fencings."""
-    return Finding(
-        Reason.CONSUMER_PROTOCOL,
-        say(
-            "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
-            "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}. "
-            "{fencings}: they are left alone",
-            group=group.group_id,
-            prescribed=_prescribed(group),
-            fencings=_fencings(record),
-        ),
+    return say(
+        "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
+        "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}. {fencings}",
+        group=group.group_id,
+        prescribed=_prescribed(group),
+        fencings=_fencings(record),
     )
 
 

@@ -7,7 +7,7 @@ is written over a value that somebody set since our last write, until the policy
 from collections.abc import Sequence
 from datetime import datetime
 
-from heartbeat_tuner.decision.at_broker import last_write
+from heartbeat_tuner.decision.at_broker import group_reverts, last_write
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupWrite, Member
@@ -36,15 +36,39 @@ def finding(
         seen_at: when the group was.
     """
     if not cluster.alters_groups:
-        phrase = (
-            "kafka.clusters.{cluster}.alterGroups of the operator's configuration is not true: group {group} is not "
-            "written; set the value yourself, with kafka-configs --alter --entity-type groups"
-        )
-        return Finding(Reason.GROUPS_NOT_ALTERED, say(phrase, cluster=policy.cluster, group=policy.group_id))
+        return _read_only(policy)
     if policy.mode is Mode.INITIAL:
         phrase = "spec.mode is Initial, which is about new pods: group {group} is written at the broker in mode Apply"
         return Finding(Reason.RECOMMEND_MODE, say(phrase, group=policy.group_id))
-    return _not_ours(policy, workload, group, others) or _foreign(policy, group, seen_at)
+    return (
+        _not_ours(policy, workload, group, others)
+        or _foreign(policy, group, seen_at, for_good=False)
+        or group_reverts.stays_away(policy)
+    )
+
+
+def of_revert(
+    policy: Policy,
+    workload: Workload,
+    group: Group,
+    cluster: Cluster,
+    others: tuple[Sequence[Pod], Sequence[Member]],
+    seen_at: datetime,
+) -> Finding | None:
+    """Return why what stood before our last write may not be written again now; None where it may.
+
+    Args:
+        policy: with the write.
+        workload: whose pods are the group's members.
+        group: as it is described.
+        cluster: whether the operator may write there.
+        others: pods of other policies of the group, and members of none that were seen lately.
+        seen_at: when the group was.
+    """
+    if not cluster.alters_groups:
+        return _read_only(policy)
+    # Over what somebody set since nothing goes back, whatever the policy asks for by now.
+    return _not_ours(policy, workload, group, others) or _foreign(policy, group, seen_at, for_good=True)
 
 
 def awaited(write: GroupWrite) -> Finding:
@@ -69,13 +93,21 @@ def foreign(write: GroupWrite, group: Group) -> Finding:
     )
 
 
-def _foreign(policy: Policy, group: Group, seen_at: datetime) -> Finding | None:
+def _read_only(policy: Policy) -> Finding:
+    phrase = (
+        "kafka.clusters.{cluster}.alterGroups of the operator's configuration is not true: group {group} is not "
+        "written; set the value yourself, with kafka-configs --alter --entity-type groups"
+    )
+    return Finding(Reason.GROUPS_NOT_ALTERED, say(phrase, cluster=policy.cluster, group=policy.group_id))
+
+
+def _foreign(policy: Policy, group: Group, seen_at: datetime, *, for_good: bool) -> Finding | None:
     write = policy.group_write
     if write is None:
         return None
     if last_write.is_awaited(write, group, seen_at):
         return awaited(write)
-    if write.spec == policy.spec and last_write.is_foreign(write, group, seen_at):
+    if (for_good or write.spec == policy.spec) and last_write.is_foreign(write, group, seen_at):
         return foreign(write, group)
     return None
 

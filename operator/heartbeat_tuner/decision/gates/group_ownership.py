@@ -129,9 +129,9 @@ def _sentence(policy: Policy, workload: Workload) -> Sentence:
     else:
         lacks = "no member of group {group} is seen to connect from a pod of {workload}"
     return say(
-        "{lacks}: nothing of the group is shown, not even whether it exists. Start its consumers in these pods; if "
-        "they reach the brokers through a proxy, NAT or the node's network, have the operator's configuration grant "
-        "the group: kafka.clusters.{cluster}.grants: [{grant}]",
+        "{lacks}: nothing of the group is shown, not even whether it exists. If spec.groupId is right, start its "
+        "consumers in these pods; if they reach the brokers through a proxy, NAT or the node's network, have the "
+        "operator's configuration grant the group: kafka.clusters.{cluster}.grants: [{grant}]",
         lacks=say(lacks, workload=workload_parts.named(policy), group=group),
         cluster=policy.cluster,
         grant=grant,

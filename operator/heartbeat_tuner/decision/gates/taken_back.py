@@ -7,7 +7,8 @@ wrote it, or not at all, somebody took back: whatever way they chose, it was not
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Holdings
@@ -16,6 +17,9 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues
+
+CLOCKS_DIFFER: Final = timedelta(minutes=5)
+"""The API server's clock, by which a template was changed, and ours may be so far apart."""
 
 
 def seen(policy: Policy, held: Holdings, *, now: datetime) -> Policy:
@@ -78,7 +82,8 @@ def _was_done(policy: Policy, intent: Intent, held: Holdings) -> bool | None:
     """Return whether the write that was noted beforehand took place; None if that cannot be known yet.
 
     It rests on one version of the workload, so it is the very next rollout or none at all. Where there were more
-    rollouts and no trace of it is left, it may have been done and rolled back, and that is what is assumed.
+    rollouts and no trace of it is left, it may have been done and rolled back, and that is what is assumed. Of a
+    StatefulSet each step of scale looks like a rollout: there, nothing was done while nobody changed the template.
     """
     wanted = intent.application
     if wanted.workload_uid != held.uid:
@@ -91,7 +96,8 @@ def _was_done(policy: Policy, intent: Intent, held: Holdings) -> bool | None:
     if held.revision is None:
         return None
     rollouts = held.revision - intent.revision
-    return None if rollouts == 0 else rollouts > 1
+    stands = held.template_at is not None and held.template_at < wanted.at - CLOCKS_DIFFER
+    return None if rollouts == 0 else rollouts > 1 and not stands
 
 
 def _failed(policy: Policy, last: Application | None, held: Holdings, now: datetime) -> tuple[FailedValues, ...]:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import workload_parts
-from heartbeat_tuner.decision.at_broker import write_holds
+from heartbeat_tuner.decision.at_broker import group_savings, write_holds
 from heartbeat_tuner.decision.gates import (
+    assumed_values,
     canary_words,
     failed_values,
     field_ownership,
+    paused_rollouts,
     record_consent,
     revert_ownership,
     rollout_windows,
@@ -25,9 +26,9 @@ from heartbeat_tuner.decision.gates import (
 )
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
-from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Mode, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -46,11 +47,13 @@ class ProposedChange:
         target: the values.
         saving: the answer that they come from; None where the group's record demands them.
         shown_by_weeks: whether only evictions of weeks demand them, and no hour does.
+        effect_is_unseen: whether no metric would show what they do.
     """
 
     target: LivenessSettings
     saving: Answer | None = None
     shown_by_weeks: bool = False
+    effect_is_unseen: bool = False
 
 
 Gate = Callable[[DecisionInput, ProposedChange], Finding | None]
@@ -99,21 +102,14 @@ def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding |
 
 
 def rollout_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
-    """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
-    return _paused(workload_parts.each(inputs.policy, inputs.workload))
+    """Hold while changes of the template reach no pod, or not all: the rest would get them at a moment nobody chose."""
+    workloads = workload_parts.each(inputs.policy, inputs.workload)
+    return paused_rollouts.paused(workloads) or paused_rollouts.partitioned(workloads)
 
 
 def revert_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold a revert likewise, whatever the other workloads of the policy do."""
-    return _paused(_alone(inputs))
-
-
-def _paused(workloads: Mapping[WorkloadRef, Workload]) -> Finding | None:
-    at_rest = next((reference for reference, workload in workloads.items() if workload.paused), None)
-    if at_rest is None:
-        return None
-    paused = "{workload} is paused (spec.paused): nothing is written until `kubectl rollout resume`"
-    return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=at_rest))
+    return paused_rollouts.paused(_alone(inputs))
 
 
 def rollout_is_in_progress(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
@@ -144,42 +140,24 @@ def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding
     Who raises an assumed value may lower the real one; and a session that holds an assumed beat may not hold the real
     one: the library then refuses to start, or members are removed between their beats.
     """
-    current = inputs.workload.current
-    if current is None:
-        return None
-    target = change.target
-    moved = liveness.changed(current.settings, target)
-    held = _held_by_session(inputs.client, current.settings, target)
-    assumed = [
-        setting for setting in target.by_setting if setting in current.assumed and (setting in moved or setting in held)
-    ]
-    if not assumed:
-        return None
-    values = ", ".join(f"{setting} ({durations.show(current.settings[setting])})" for setting in assumed)
-    why = "" if any(setting in moved for setting in assumed) else ", and a shorter session would rest on it"
-    return Finding(
-        Reason.SETTING_ASSUMED,
-        say(
-            "neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed{why}; declare what "
-            "is set in spec.client.current, or name the right variables in spec.client.env",
-            values=values,
-            why=why,
-        ),
-    )
-
-
-def _held_by_session(client: Client, now: LivenessSettings, target: LivenessSettings) -> tuple[Setting, ...]:
-    """Return the settings that say how often beats come, where the session that must hold them would be shorter."""
-    if target.session_timeout >= now.session_timeout:
-        return ()
-    waits = client.beat_waits_for_fetch
-    return (Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT) if waits else (Setting.HEARTBEAT_INTERVAL,)
+    return assumed_values.finding(inputs.client, inputs.workload.current, change.target)
 
 
 def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold what is set at the broker unless all of the group is the policy's, and the operator may write it."""
     policy, others = inputs.policy, (inputs.peers, inputs.strangers)
     return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
+
+
+def fencings_are_not_shown(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold what nothing demands at the broker: nobody would see there what it does to the group."""
+    return group_savings.not_verifiable(inputs.group) if change.effect_is_unseen else None
+
+
+def group_may_not_go_back(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold what stood before at the broker likewise, and where somebody set another value since."""
+    policy, others = inputs.policy, (inputs.peers, inputs.strangers)
+    return write_holds.of_revert(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
 
 
 def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from heartbeat_tuner.api.group_config_notes import group_write_status
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
-from heartbeat_tuner.decision.at_broker import last_write, write_holds
+from heartbeat_tuner.decision.at_broker import group_reverts, last_write, write_holds
 from heartbeat_tuner.domain.kafka_groups import Group, GroupWrite
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -21,10 +21,10 @@ def applied(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
     blocking = outcome.failure or (None if outcome.altered else decision.hold)
     if blocking is not None and decision.at_broker:
         return ConditionStatus.FALSE, blocking
-    if write is None:
-        return None
+    if write is None or (write.reverts is not None and write.spec != outcome.inputs.policy.spec):
+        return None  # nothing of ours is there, and the policy asks for something else since
     if outcome.altered:
-        return ConditionStatus.TRUE, _in_force(write)
+        return _of_ours(write)
     return _as_seen(write, group, outcome.inputs.seen_at)
 
 
@@ -37,13 +37,20 @@ def _as_seen(write: GroupWrite, group: Group, seen_at: datetime) -> tuple[Condit
         return ConditionStatus.FALSE, write_holds.awaited(write)
     if last_write.is_foreign(write, group, seen_at):
         return ConditionStatus.FALSE, write_holds.foreign(write, group)
-    return ConditionStatus.TRUE, _in_force(write)
+    return _of_ours(write)
 
 
 def noted(outcome: Decided) -> GroupConfigStatus | None:
     """Return what the status notes of the last write; None where there was none."""
     write = outcome.last_group_write
     return None if write is None else group_write_status(write)
+
+
+def _of_ours(write: GroupWrite) -> tuple[ConditionStatus, Finding]:
+    """Return what there is to say of a write that is in force: one that took ours back left nothing of ours."""
+    if write.reverts is not None:
+        return ConditionStatus.FALSE, group_reverts.taken_back(write)
+    return ConditionStatus.TRUE, _in_force(write)
 
 
 def _in_force(write: GroupWrite) -> Finding:

@@ -79,7 +79,7 @@ class GroupWriter:
         policy, config, target = outcome.inputs.policy, outcome.inputs.group.config, outcome.decision.to_alter
         if config is None or target is None:
             return body, outcome
-        write = _write(policy, config, target, now)
+        write = _write(policy, config, target, now, reverts=outcome.decision.reverts)
         refusal = self._refusal(outcome.key, write)
         if refusal is not None:
             return body, dataclasses.replace(outcome, failure=refusal)
@@ -140,17 +140,35 @@ class GroupWriter:
         return stored
 
 
-def _write(policy: Policy, config: GroupConfig, target: LivenessSettings, now: datetime) -> GroupWrite:
-    """Return what is to be written: what stays as it is in force is not made the group's own."""
-    own = config.overrides
+def _write(
+    policy: Policy, config: GroupConfig, target: LivenessSettings, now: datetime, *, reverts: bool
+) -> GroupWrite:
+    """Return what is to be written: what stays as it is in force is not made the group's own.
+
+    Back goes exactly what was the group's own before, and nothing else.
+    """
+    own, last = config.overrides, policy.group_write
     values = GroupOverrides(
         _own(own.session_timeout, config.session_timeout, target.session_timeout),
         _own(own.heartbeat_interval, config.heartbeat_interval, target.heartbeat_interval),
     )
-    at, before = now.replace(microsecond=0), policy.group_write
+    taken_back = last.at if reverts and last is not None else None
+    if reverts and last is not None:
+        values = last.previous
+    at, before = now.replace(microsecond=0), last
     if before is not None:
         at, before = max(at, before.at + timedelta(seconds=1)), dataclasses.replace(before, before=None)
-    return GroupWrite(policy.cluster, policy.group_id, values, own, at, policy.spec, before=before)
+    return GroupWrite(
+        policy.cluster,
+        policy.group_id,
+        values,
+        own,
+        at,
+        policy.spec,
+        before=before,
+        replaced=GroupOverrides(config.session_timeout, config.heartbeat_interval),
+        reverts=taken_back,
+    )
 
 
 def _own(own: timedelta | None, in_force: timedelta, wanted: timedelta) -> timedelta | None:

@@ -134,6 +134,13 @@ def _stopped(change: WrittenChange) -> Landing | None:
         paused = "{workload} is paused (spec.paused): its pods do not get {values} until it is resumed"
         text = say(paused, workload=reference, values=_written(change))
         return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_PAUSED, text)
+    if workload.partition and workload.rollout.crashing(change.now) is None:
+        parted = (
+            "{workload} keeps its pods below ordinal {partition} at the template they have "
+            "(spec.updateStrategy.rollingUpdate.partition): they do not get {values} until it is 0"
+        )
+        text = say(parted, workload=reference, partition=workload.partition, values=_written(change))
+        return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_PAUSED, text)
     if workload.strategy is Strategy.ON_DELETE:
         by_hand = (
             "{workload} has the updateStrategy OnDelete: each pod gets {values} when somebody deletes it; nothing is "

@@ -162,7 +162,11 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
         weight=fleet.weight,
         least=_LEAST_EXCEEDANCES,
     )
-    first = np.where(grown.small, grown.first, first)
+    small = grown.small & ~_beyond_all(fleet, grown.first)
+    own = threshold.edges_over(
+        fleet.counts, np.maximum(_LEAST_EXCEEDANCES / fleet.weight, _over_unended(fleet, totals))
+    )
+    first = np.where(small, grown.first, np.where(grown.small, own, first))
     candidate = threshold.candidate(
         fraction,
         fleet.counts,
@@ -173,11 +177,22 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
         weight=fleet.weight,
         unended=fleet.unended,
     )
-    prior = np.where(grown.small, grown.certainty, 0.0)
+    prior = np.where(small, grown.certainty, 0.0)
     weighted = candidate.exceedances.totals * fleet.weight + prior
     share = weighted / np.maximum(totals * fleet.weight + prior / fraction, 1e-300)
     refuted = candidate.fitness.refuted(fleet.weight)
-    return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(weighted, 1e-300)), grown.small)
+    return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(weighted, 1e-300)), small)
+
+
+def _beyond_all(fleet: Fleet, first: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return of which groups a threshold lies beyond every value, of enough for one of their own.
+
+    Nothing is known of such a group between its largest value and there, where sessions lie, and a straight line up to
+    it is no law: it has the absences of groups with far longer ones.
+    """
+    beyond = fleet.counts.sum(axis=1, where=np.arange(BUCKETS) >= first[:, None])
+    enough = _LEAST_EXCEEDANCES / threshold.FRACTIONS[0]
+    return np.asarray((beyond <= 0) & (fleet.counts.sum(axis=1) * fleet.weight >= enough))
 
 
 def _over_unended(fleet: Fleet, totals: Array) -> Array:

@@ -1,6 +1,7 @@
 """What is ours in a workload, by who owns what of its entries."""
 
 import copy
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -83,3 +84,18 @@ def test_entries_we_own_are_found_in_every_container() -> None:
     held = field_owners.holdings_of(workload, "gone", kind="Deployment", us=US)
     assert (held.kept, held.standing) == ({"app": {"A": "1"}, "two": {"A": "2"}}, None)
     assert field_owners.holdings_of(workload, "two", kind="Deployment", us="helm").kept == {}
+
+
+@pytest.mark.parametrize(
+    ("times", "at"),
+    [
+        (("2026-03-02T11:00:00Z", "2026-03-02T12:00:00Z"), datetime(2026, 3, 2, 12, tzinfo=UTC)),
+        (("2026-03-02T12:00:00Z", None), None),  # who has no time may have been the last
+        ((), None),
+    ],
+)
+def test_when_the_template_was_changed_last_is_known(times: tuple[str | None, ...], at: datetime | None) -> None:
+    """By all managers together; steps of scale are changes of nothing there."""
+    claims = [{**claim(f"m{n}", "."), **({} if time is None else {"time": time})} for n, time in enumerate(times)]
+    scaled = {"manager": "hpa", "time": "2026-03-02T13:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    assert found({"name": NAME, "value": "1"}, *claims, scaled).template_at == at

@@ -47,6 +47,22 @@ def test_how_pods_are_replaced(spec: dict[str, Any], kind: str, strategy: Strate
 
 
 @pytest.mark.parametrize(
+    ("spec", "kind", "partition"),
+    [
+        ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}, "StatefulSet", 2),
+        ({"updateStrategy": {"rollingUpdate": {"partition": 0}}}, "StatefulSet", 0),
+        ({"updateStrategy": {"type": "RollingUpdate"}}, "StatefulSet", 0),
+        ({"updateStrategy": {"type": "OnDelete"}}, "StatefulSet", 0),
+        ({}, "StatefulSet", 0),
+        ({"strategy": {"rollingUpdate": {"partition": 2}}}, "Deployment", 0),
+    ],
+)
+def test_from_which_pod_on_a_template_reaches_them(spec: dict[str, Any], kind: str, partition: int) -> None:
+    """Of a StatefulSet pods before its partition keep the template before, also where they are created again."""
+    assert rollout_state.partition_of(spec, kind) == partition
+
+
+@pytest.mark.parametrize(
     ("kind", "annotations", "observed", "revision"),
     [
         ("Deployment", {"deployment.kubernetes.io/revision": "3"}, 9, 3),

@@ -4,6 +4,8 @@ import dataclasses
 from datetime import timedelta
 from typing import Any, Final
 
+import pytest
+
 from heartbeat_tuner.adapters.workloads import workload_evidence
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase
@@ -139,3 +141,27 @@ def test_a_pod_that_came_with_the_values_after_the_end_is_none_of_it() -> None:
     pods = (_pod(0, "30000", ready=True), before, later)
     assert set(_seen(*pods, canary=ended).canary.uids) == {"orders-1"}
     assert set(_seen(*pods).canary.uids) == {"orders-1", "orders-2"}
+
+
+@pytest.mark.parametrize("partition", [0, 2])
+def test_a_partition_is_seen_through_what_is_held(partition: int) -> None:
+    """A gate holds what would reach a part of the pods."""
+    stateful = manifests.deployment()
+    stateful["metadata"] |= {"uid": "workload-1", "resourceVersion": "7"}
+    stateful["spec"] |= {"replicas": 3, "template": {"spec": {"containers": [manifests.container()]}}}
+    stateful["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
+    reference = dataclasses.replace(worlds.policy().workload, kind="StatefulSet")
+    policy = dataclasses.replace(worlds.policy(), workload=reference)
+    seen = workload_evidence.workload_of(policy, stateful, [], {}, template="1")
+    assert isinstance(seen, Workload)
+    assert seen.partition == partition
+
+
+def test_a_pod_that_is_over_says_nothing_against_the_template() -> None:
+    """The kubelet evicted it from a full node; it lies about, and would crash for ever as far as its restarts say."""
+    over = _pod(1, "30000", ready=False)
+    ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-03-02T11:59:00Z"}}
+    over["status"] |= {"phase": "Failed", "containerStatuses": [{"name": "app", "restartCount": 4, "state": ended}]}
+    seen = _seen(_pod(0, "30000", ready=True), over, canary=None)
+    assert seen.rollout.failing == ()
+    assert seen.rollout.pods == {"orders-0"}

@@ -42,7 +42,9 @@ class FakeKubectl:
         for name, body in bodies.items():
             (self._folder / f"{name}.json").write_text(json.dumps(body))
         here, missing = f"{self._folder}/$3.json", "case $* in *--ignore-not-found*) ;; *) exit 1 ;; esac"
-        script = f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self._folder}/calls\nif [ "$1" = patch ]; then exit 0; fi\n'
+        script = (
+            f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self._folder}/calls\ncase $1 in patch | annotate) exit 0 ;; esac\n'
+        )
         (self._folder / "kubectl").write_text(f"{script}if [ -e {here} ]; then cat {here}; else {missing}; fi\n")
 
     def calls(self) -> list[str]:
@@ -122,6 +124,29 @@ def test_watching_ends_at_an_interrupt(kubectl: FakeKubectl) -> None:
     assert (watching.returncode, rest.strip()) == (0, "")
 
 
+def test_watching_outlasts_an_outage(kubectl: FakeKubectl) -> None:
+    """The last tree stays, with the error below it, until the API server answers again."""
+    empty = json.dumps({"kind": "List", "items": []})
+    kubectl.says(empty)
+    program = "from heartbeat_tuner.cli.kubectl.plugin import main; main()"
+    watching = subprocess.Popen([sys.executable, "-c", program, "status", "--watch"], stdout=subprocess.PIPE, text=True)
+    assert watching.stdout is not None
+    lines = [watching.stdout.readline() for _ in range(2)]
+    kubectl.says("The connection to the server\nwas refused", status=1)
+    lines += [watching.stdout.readline() for _ in range(4)]
+    kubectl.says(empty)
+    lines += [watching.stdout.readline() for _ in range(2)]
+    watching.send_signal(signal.SIGINT)
+    watching.communicate(timeout=30)
+    assert watching.returncode == 0
+    assert [line for line in lines if line != "\n"] == [
+        "no policies found\n",
+        "no policies found\n",
+        "Not updated, retrying: The connection to the server was refused\n",
+        "no policies found\n",
+    ]
+
+
 def test_a_terminal_of_few_characters_gets_others(kubectl: FakeKubectl) -> None:
     """Not a traceback, which would end `revert` after the first of several workloads."""
     kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
@@ -165,6 +190,61 @@ def test_a_revert_goes_on_with_the_workloads_that_are_left(kubectl: FakeKubectl)
     again = run("revert", "orders")
     assert again.exit_code == 2
     assert "Error: nothing is to be reverted: Deployment shop/a: it has the values" in again.stderr
+
+
+def of_group(**changes: Any) -> dict[str, Any]:
+    """Return a policy that wrote 45 s for its group a day after it wrote its workload."""
+    document = reports.policy()
+    document["status"]["groupConfig"] = {
+        "clusterRef": "main",
+        "groupId": "orders",
+        "values": {"sessionTimeout": "45s"},
+        "previous": {},
+        "changeTime": "2026-03-03T11:30:00Z",
+        "spec": "s",
+        "answered": True,
+        **changes,
+    }
+    return document
+
+
+def test_a_revert_at_the_broker_is_asked_of_the_operator(kubectl: FakeKubectl) -> None:
+    """By the time of the write that it is about; the workload, which was written before, keeps its values."""
+    kubectl.has({"orders": of_group()})
+    result = run("revert", "orders")
+    assert result.exit_code == 0, result.output
+    request = "annotate consumergrouppolicies.heartbeat-tuner.dev orders --overwrite"
+    (written,) = (call for call in kubectl.calls() if not call.startswith("get"))
+    assert written.startswith(f"{request} heartbeat-tuner.dev/revert-group-config=2026-03-03T11:30:00Z ")
+    assert result.stdout.splitlines() == [
+        "group orders at the broker: sessionTimeout 45s → no value of its own",
+        "asked; the operator writes it within a cycle, and leaves the group alone then: see the condition Applied",
+    ]
+    assert "nothing was written (--dry-run)" in run("revert", "orders", "--dry-run").stdout
+    assert "--dry-run=server" in kubectl.calls()[-1]
+
+
+def test_a_revert_at_the_broker_waits_for_a_suspended_policy(kubectl: FakeKubectl) -> None:
+    """The request comes first, so that nothing else is written between."""
+    document = of_group()
+    document["spec"]["suspend"] = True
+    kubectl.has({"orders": document})
+    result = run("revert", "orders")
+    assert "writes it once the policy is resumed (spec.suspend is true)" in result.output
+
+
+def test_a_revert_at_the_broker_is_not_reverted(kubectl: FakeKubectl) -> None:
+    """To write the values again that somebody took back is the operator's, once it is asked for something else."""
+    kubectl.has({"orders": of_group(revertedChangeTime="2026-03-03T11:00:00Z")})
+    result = run("revert", "orders")
+    assert result.exit_code == 2
+    assert "the last write at the broker was a revert itself, at 2026-03-03T11:30:00Z" in result.stderr
+
+
+def test_the_newest_of_two_changes_is_reverted(kubectl: FakeKubectl) -> None:
+    """A group that was tuned at the broker, and whose workload was written since."""
+    kubectl.has({"orders": of_group(changeTime="2026-03-01T00:00:00Z")})
+    assert "group orders at the broker" not in run("revert", "orders").output
 
 
 def test_every_command_has_its_module() -> None:

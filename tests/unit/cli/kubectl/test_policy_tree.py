@@ -93,6 +93,16 @@ def test_pods_of_a_canary_are_known_by_their_values() -> None:
     assert not any("canary in" in line for line in drawn(view(canary={**canary, "phase": "Over"})))
 
 
+def test_values_that_a_person_replaced_are_shown_as_they_are_now() -> None:
+    """And without values, if nobody knows what is set."""
+    applied = reports.policy()["status"]["applied"]
+    noted = {"applied": applied, "detectionTime": "2026-03-02T11:55:00Z", "generation": 2, "by": "kubectl-set"}
+    now = {"sessionTimeout": "45s", "heartbeatInterval": "1s", "fetchWait": "1s"}
+    line = drawn(view(takenBack=noted, current=now))[2]
+    assert line == "└── 2026-03-02 11:55 UTC taken out by kubectl-set: session timeout 30s → 45s"
+    assert drawn(view(takenBack=noted, current=None))[2] == "└── 2026-03-02 11:55 UTC taken out by kubectl-set"
+
+
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
@@ -118,6 +128,9 @@ def test_what_holds_a_change_back_is_shown() -> None:
     }
     lines = drawn(view(conditions=[condition]))
     assert lines[-1] == "└── Applied=False OutsideWindow: the next window opens on Monday"
+    unseen = {**condition, "type": "MetricsAvailable", "reason": "NoSeries", "message": "no series of group orders"}
+    lines = drawn(view(conditions=[unseen]))
+    assert lines[-1] == "└── MetricsAvailable=False NoSeries: no series of group orders"
     bare = drawn(view(verdict=None, applied=None, verification=None))
     assert bare == ["shop/orders  Apply  not decided yet", "└── values: not known yet"]
 

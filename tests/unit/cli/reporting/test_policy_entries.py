@@ -47,13 +47,16 @@ def test_a_revert_is_named_as_one() -> None:
 
 
 def test_values_that_a_person_took_out_are_a_change_of_theirs() -> None:
-    """From ours to what stood before."""
+    """From ours to what is set now: whoever replaces one value does not bring the earlier ones back."""
     noted = {"applied": APPLIED, "detectionTime": f"{NOW:%Y-%m-%dT%H:%M:%SZ}", "generation": 2, "by": "helm"}
-    newest, _ = policy_entries.changes(reported(takenBack=noted))
+    edited = {"sessionTimeout": "45s", "heartbeatInterval": "1s", "fetchWait": "1s"}
+    newest, _ = policy_entries.changes(reported(takenBack=noted, current=edited))
     assert newest.kind == "taken out by helm"
-    assert (newest.moved[0].before_ms, newest.moved[0].after_ms) == (30000, 1000)
-    newest, _ = policy_entries.changes(reported(takenBack={**noted, "by": None}))
-    assert newest.kind == "taken out"
+    assert [(moved.name, moved.before_ms, moved.after_ms) for moved in newest.moved] == [
+        ("session timeout", 30000, 45000)
+    ]
+    newest, _ = policy_entries.changes(reported(takenBack={**noted, "by": None}, current=None))
+    assert (newest.kind, newest.moved) == ("taken out", ())
 
 
 def test_a_canary_is_a_change_in_a_part_of_the_pods() -> None:

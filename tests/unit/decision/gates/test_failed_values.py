@@ -328,6 +328,13 @@ def test_a_revert_waits_for_the_rollouts_of_others(*, ours: bool, is_held: bool)
     assert hold.reason is Reason.ROLLOUT_PAUSED
 
 
+def test_a_partition_does_not_hold_a_revert() -> None:
+    """Only pods behind it can have got the values, and these go back."""
+    rolling = dataclasses.replace(harmed(), workload=worlds.workload(mixed=True, rolling_out=True, ours=True))
+    parted = dataclasses.replace(rolling, workload=dataclasses.replace(rolling.workload, partition=2))
+    assert decide(parted).hold is None
+
+
 CO_OWNED = {Setting.SESSION_TIMEOUT: "argocd-controller"}
 
 

@@ -105,6 +105,7 @@ def test_the_sentence_says_what_to_do(pods: Sequence[Pod], words: str) -> None:
     """By the workload's own pods, which the author may see; with the grant as the configuration takes it."""
     found = refusal(workload=worlds.workload(running=pods))
     assert words in found.message
+    assert "If spec.groupId is right, start its consumers" in found.message
     assert found.message.endswith('kafka.clusters.main.grants: [{namespaces: [shop], groups: ["orders"]}]')
 
 

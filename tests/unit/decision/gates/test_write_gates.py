@@ -97,6 +97,7 @@ HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
 }
 """In the order of the gates."""
 
+PARTITIONED = of_workload(partition=2)
 MODES = (Reason.RECOMMEND_MODE, Reason.AT_NEXT_RESTART)
 PAIRS = [pair for pair in itertools.combinations_with_replacement(HINDRANCES, 2) if pair != MODES]
 OF_SAVINGS_ALONE = {
@@ -276,3 +277,10 @@ def test_of_pods_that_differ_nothing_is_to_be_written() -> None:
 def test_a_canary_holds_the_template_until_it_has_passed(canary: Canary, holds: Reason | None) -> None:
     """Or until another may begin; what failed is held by what is remembered of it."""
     assert reason(of_policy(canary=canary)(FREE)) is holds
+
+
+@pytest.mark.parametrize("is_cure", [False, True])
+def test_a_partition_holds_what_would_reach_a_part_of_the_pods(*, is_cure: bool) -> None:
+    """The group would stay split until somebody lowers it, and nothing could be decided or verified meanwhile."""
+    assert reason(PARTITIONED(FREE), is_cure=is_cure) is Reason.ROLLOUT_PAUSED
+    assert "spec.updateStrategy.rollingUpdate.partition is 2" in hold(PARTITIONED(FREE)[0]).message

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from heartbeat_tuner.api.group_config_notes import REVERT_ANNOTATION
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     ClusterUnreachableError,
@@ -327,3 +328,103 @@ async def test_a_leadership_that_is_nearly_over_holds_up_no_later_cycle() -> Non
     stage.groups.before_altering = lambda: None
     await cycles(stage, 1)
     assert stage.groups.alterations == [("orders", LONG)]
+
+
+def ask_back(stage: Stage, at: str = "") -> None:
+    """Ask for the last write to be taken back, or for the one of another time."""
+    stage.policies.annotate(ORDERS, REVERT_ANNOTATION, at or noted(stage)["changeTime"])
+
+
+NOTHING = GroupOverrides()
+
+
+@pytest.mark.parametrize("own", [SHORT, NOTHING], ids=["a-value", "no-value"])
+async def test_a_person_gets_back_what_the_group_had(own: GroupOverrides) -> None:
+    """The value, or none; and nothing is written again, by this leader and the next, until the policy asks anew."""
+    stage = modern(rollout={"cooldown": "1s"}, objective={"maxDetectionTime": "5m"})
+    if own == NOTHING:
+        wide = dataclasses.replace(BOUNDS, max_session=seconds(300))
+        stage.groups.bounds = dataclasses.replace(stage.groups.bounds, consumer=wide)
+    stage.groups.override("main", "orders", own)
+    await cycles(stage)
+    ((_, ours),) = stage.groups.alterations
+    ask_back(stage)
+    await cycles(stage, 1)
+    assert stage.groups.alterations == [("orders", ours), ("orders", own)]
+    assert stage.condition("Applied") == ("False", "TakenBack")
+    assert "as a person asked" in stage.message("Applied")
+    await cycles(stage, 12)
+    stage.restart()
+    await cycles(stage, 12)
+    assert len(stage.groups.alterations) == 2
+    assert stage.condition("Applied") == ("False", "TakenBack")
+    assert stage.workloads.writes == []
+    stage.policies.edit(ORDERS, objective={"maxFalseEvictionsPerMonth": 2, "maxDetectionTime": "5m"})
+    await cycles(stage, 12)
+    assert len(stage.groups.alterations) > 2
+
+
+async def test_nothing_goes_back_over_what_somebody_set_since() -> None:
+    """Not when it is asked for, and not when it is set between the decision and the write."""
+    stage = modern()
+    await cycles(stage)
+    stage.groups.override("main", "orders", THEIRS)
+    ask_back(stage)
+    await cycles(stage, 3)
+    assert stage.condition("Applied") == ("False", "GroupConfigForeign")
+    stage = modern()
+    await cycles(stage)
+    stage.groups.before_altering = lambda: stage.groups.override("main", "orders", THEIRS)
+    ask_back(stage)
+    await cycles(stage, 3)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert stage.groups.overrides("main", "orders") == THEIRS
+
+
+@pytest.mark.parametrize("at", ["2026-03-02T11:00:00Z", "now", "\x1b[2J", "2026-03-02T11:00:00"])
+async def test_a_request_for_another_write_takes_nothing_back(at: str) -> None:
+    """One that stays on the policy is about the write that it names."""
+    stage = modern()
+    await cycles(stage)
+    ask_back(stage, at)
+    await cycles(stage, 3)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert stage.condition("Applied") == ("True", "Applied")
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before-it-was-done", "after-it-was-done"])
+async def test_a_lost_answer_to_a_revert_is_found_by_the_next_leader(*, is_done: bool) -> None:
+    """It is done once, and what was ours before is known until then."""
+    stage = modern()
+    await cycles(stage)
+
+    def lose() -> None:
+        raise ClusterUnreachableError("no answer")
+
+    if is_done:
+        stage.groups.after_altering = lose
+    else:
+        stage.groups.before_altering = lose
+    ask_back(stage)
+    await cycles(stage, 1)
+    assert noted(stage)["before"]["values"] == {"sessionTimeout": "45s"}
+    stage.groups.before_altering = stage.groups.after_altering = lambda: None
+    stage.restart()
+    await cycles(stage, 12)
+    assert stage.groups.alterations == [("orders", LONG), ("orders", SHORT)]
+    assert noted(stage)["answered"]
+    assert stage.condition("Applied") == ("False", "TakenBack")
+
+
+async def test_a_suspended_policy_takes_back_nothing_until_it_is_resumed() -> None:
+    """Then that comes before anything else."""
+    stage = modern()
+    await cycles(stage)
+    stage.policies.edit(ORDERS, suspend=True)
+    ask_back(stage)
+    await cycles(stage, 3)
+    assert stage.groups.alterations == [("orders", LONG)]
+    assert stage.condition("Applied") == ("False", "Suspended")
+    stage.policies.edit(ORDERS, suspend=False)
+    await cycles(stage, 1)
+    assert stage.groups.alterations == [("orders", LONG), ("orders", SHORT)]

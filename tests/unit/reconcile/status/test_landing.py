@@ -106,6 +106,15 @@ LONG_AGO = timedelta(hours=2)
         ),
         (change(*ready(90, 90), paused=True), DONE),  # it was paused after that
         (
+            change(*ready(90), current=None, rolling_out=True, partition=1, after=LONG_AGO),
+            (ConditionStatus.FALSE, Reason.ROLLOUT_PAUSED),
+        ),
+        (
+            change(rolling_out=True, partition=1, rollout=Rollout(2, 1, failing=(CRASHING,))),
+            FAILED,
+        ),
+        (change(*ready(90, 90), partition=1), DONE),
+        (
             change(*ready(90), current=worlds.STORM, rolling_out=True, strategy=Strategy.ON_DELETE),
             (ConditionStatus.FALSE, Reason.AT_NEXT_RESTART),
         ),

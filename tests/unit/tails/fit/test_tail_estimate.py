@@ -386,3 +386,20 @@ def test_a_fleet_whose_tails_are_heavy_wherever_they_begin_is_told_so() -> None:
     drawn = [np.minimum(0.1 * rng.random(20_000) ** -1.5, 1e6) for _ in range(25)]
     found = accepted(tail_estimate.models(Fleet.of(np.concatenate([one(*values) for values in drawn]))))
     assert np.median([model.shape for model in found]) > 0.5
+
+
+def test_a_threshold_beyond_all_that_a_group_saw_is_not_its_own() -> None:
+    """A few groups with far longer delays move the fleet's one time to where this one has no value.
+
+    What its law said of shorter times was a straight line up to there.
+    """
+    rng = np.random.default_rng(2)
+    calm = [rng.lognormal(np.log(4.0), 0.45, 900) for _ in range(6)]
+    long = [rng.lognormal(np.log(20.0), 0.6, 900) for _ in range(3)]
+    fleet = Fleet.of(np.concatenate([one(*values) for values in (*calm, *long)]))
+    found = tail_estimate._model_of(fleet, 0, [tail_estimate._fit(fleet, 0.0006)])
+    assert isinstance(found, TailModel)
+    assert found.threshold_s < max(calm[0])
+    assert found.source is ThresholdSource.OWN
+    truth = stats.lognorm.sf(16.0 / 4.0, 0.45)
+    assert truth / 4 < found.sf(16.0)[0] < 4 * truth
