@@ -98,6 +98,7 @@ def one_policy_goes_on(several: Team, operator: Operator) -> None:
     wait_until(lambda: sessions(several, names)[0] == "30000", part=first, what="a write", process=operator.process)
     wait_until(lambda: sessions(several, names) == ["30000"] * 2, part=second, what="both writes", timeout_s=150)
 
+    wait_until(lambda: all("applied" in state for state in workload_states(several).values()), part=second, what="both")
     states = workload_states(several)
     written = {name: datetime.fromisoformat(state["applied"]["changeTime"]) for name, state in states.items()}
     ready_since = min(ready_times(several, first), default=written[first])

@@ -96,7 +96,7 @@ def test_pods_of_a_canary_are_known_by_their_values() -> None:
 def test_values_that_a_person_replaced_are_shown_as_they_are_now() -> None:
     """And without values, if nobody knows what is set."""
     applied = reports.policy()["status"]["applied"]
-    noted = {"applied": applied, "seen": "2026-03-02T11:55:00Z", "generation": 2, "by": "kubectl-set"}
+    noted = {"applied": applied, "detectionTime": "2026-03-02T11:55:00Z", "generation": 2, "by": "kubectl-set"}
     now = {"sessionTimeout": "45s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     line = drawn(view(takenBack=noted, current=now))[2]
     assert line == "└── 2026-03-02 11:55 UTC taken out by kubectl-set: session timeout 30s → 45s"
