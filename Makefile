@@ -34,14 +34,14 @@ broker-side: $(INSTALLED)  ## Raise a session at a real broker, without a restar
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json
 	@$(PYTHON) tests/rings.py $@
 
-spark e2e hostile: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
+spark e2e hostile: $(INSTALLED) $(SPARK)  ## Run one ring that also installs Spark, for the fit
 	@$(PYTHON) tests/rings.py $@
 
 e2e-install: $(INSTALLED)  ## Build the images, and live through a release of the chart on a node with real containers (root)
 	@$(PYTHON) tests/rings.py install
 	@$(PYTHON) -m tests.install.stopwatch
 
-bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
+bench-idle: $(INSTALLED)  ## Measure what 200 healthy policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle
 
 bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on real parts, a quarter of an hour (N="100 300 1000", ARGS=--beside=2)

@@ -6,6 +6,7 @@ the people who work on it, and are no part of any figure; their names are looked
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -18,27 +19,27 @@ _ELSEWHERE: Final = ("sandbox", "bench", "tests")
 _PAGES: Final = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Module:
     """One Python file.
 
     Attributes:
         path: from the checkout, with slashes.
         text: the source.
-        tree: the same, parsed.
-        nodes: all of the tree, which every figure walks through.
     """
 
     path: str
     text: str
-    tree: ast.Module
-    nodes: tuple[ast.AST, ...]
 
-    @classmethod
-    def parse(cls, path: str, text: str) -> "Module":
-        """Return the module of a source."""
-        tree = ast.parse(text, filename=path)
-        return cls(path, text, tree, tuple(ast.walk(tree)))
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The source, parsed."""
+        return ast.parse(self.text, filename=self.path)
+
+    @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All of the tree, which every figure walks through."""
+        return tuple(ast.walk(self.tree))
 
     @property
     def name(self) -> str:
@@ -89,4 +90,4 @@ def glossary_page(checkout: Path = CHECKOUT) -> str:
 
 def _modules(checkout: Path, folder: str) -> Iterator[Module]:
     for path in sorted((checkout / folder).rglob("*.py")):
-        yield Module.parse(path.relative_to(checkout).as_posix(), path.read_text())
+        yield Module(path.relative_to(checkout).as_posix(), path.read_text())

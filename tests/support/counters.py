@@ -1,6 +1,9 @@
 """Series as Prometheus would have scraped them from the pods of a group."""
 
 import dataclasses
+import functools
+import itertools
+import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -9,7 +12,7 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 SCRAPE: Final = timedelta(seconds=5)
@@ -35,18 +38,55 @@ def series(pairs: Iterable[tuple[float, float]], *, pod: str = "orders-0", **mor
 
 def counter(of: Pod, since: datetime, until: datetime, count: Callable[[float], float], **more: str) -> Series:
     """Return the scrapes of a counter of `of` that has `count(seconds since start)` at each moment."""
-    since_s, scrape_s = since.timestamp(), SCRAPE.total_seconds()
-    ages_s = (number * scrape_s for number in range((until - since) // SCRAPE + 1))
-    return series(((since_s + age_s, count(age_s)) for age_s in ages_s), pod=of.name, **more)
+    scraped = _scraped(since, until, count)
+    own = Samples(scraped.times_s[:], scraped.values[:])
+    return Series(labels(of.name, **more), own)
+
+
+@functools.lru_cache(maxsize=64)
+def _scraped(since: datetime, until: datetime, count: Callable[[float], float]) -> Samples:
+    """Return the samples of a counter: the same for all pods of a group, and in most tests."""
+    scrape_s = SCRAPE.total_seconds()
+    ages_s = [number * scrape_s for number in range((until - since) // SCRAPE + 1)]
+    times_s = map(operator.add, itertools.repeat(since.timestamp()), ages_s)
+    return series(zip(times_s, map(count, ages_s), strict=True)).samples
+
+
+def _beats(age_s: float) -> float:
+    """Return how often a member has beaten that beats each 5 s."""
+    return age_s // 5
+
+
+def _refused_joins(age_s: float) -> float:
+    """Return how often it has joined if each beat is refused."""
+    return 1 + age_s // 5
+
+
+def _join_time(age_s: float) -> float:
+    """Return how long its joins took, in seconds, if each beat is refused."""
+    return 3 * (age_s // 5)
+
+
+def _never(_age_s: float) -> float:
+    return 0.0
+
+
+def _once(_age_s: float) -> float:
+    return 1.0
+
+
+def _short(_age_s: float) -> float:
+    """Return how long the join at the start took, in seconds."""
+    return 0.1
 
 
 def stormy(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) -> Answers:
     """Return what a storm leaves: each beat (one in 5 s) is refused and followed by a join; none was ever accepted."""
     return {
-        Quantity.HEARTBEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
-        Quantity.REBALANCE_NOTICES: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
-        Quantity.REBALANCES: [counter(pod, since, until, lambda s: 1 + s // 5, **more) for pod in pods],
-        Quantity.REBALANCE_TIME: [counter(pod, since, until, lambda s: 3 * (s // 5), **more) for pod in pods],
+        Quantity.HEARTBEAT_REQUESTS: [counter(pod, since, until, _beats, **more) for pod in pods],
+        Quantity.REBALANCE_NOTICES: [counter(pod, since, until, _never, **more) for pod in pods],
+        Quantity.REBALANCES: [counter(pod, since, until, _refused_joins, **more) for pod in pods],
+        Quantity.REBALANCE_TIME: [counter(pod, since, until, _join_time, **more) for pod in pods],
     }
 
 
@@ -54,12 +94,12 @@ def quiet(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) ->
     """Return what a healthy group leaves: a beat every 5 s, all of them accepted, one join at the start."""
     return {
         Quantity.HEARTBEATS: [
-            counter(pod, since, until, lambda s: s // 5, member_id=f"client-{pod.name}-0", **more) for pod in pods
+            counter(pod, since, until, _beats, member_id=f"client-{pod.name}-0", **more) for pod in pods
         ],
-        Quantity.HEARTBEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
-        Quantity.REBALANCE_NOTICES: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
-        Quantity.REBALANCES: [counter(pod, since, until, lambda _: 1, **more) for pod in pods],
-        Quantity.REBALANCE_TIME: [counter(pod, since, until, lambda _: 0.1, **more) for pod in pods],
+        Quantity.HEARTBEAT_REQUESTS: [counter(pod, since, until, _beats, **more) for pod in pods],
+        Quantity.REBALANCE_NOTICES: [counter(pod, since, until, _never, **more) for pod in pods],
+        Quantity.REBALANCES: [counter(pod, since, until, _once, **more) for pod in pods],
+        Quantity.REBALANCE_TIME: [counter(pod, since, until, _short, **more) for pod in pods],
     }
 
 
@@ -121,13 +161,17 @@ class Asked:
 
     def of(self, found: Iterable[Series], at: datetime) -> list[Series]:
         """Return what of some series it selects at a time: those that were scraped, though they be no numbers."""
+        named = (one for one in found if one.labels["__name__"] in self.names)
+        return self.in_window((one for one in named if one.labels["namespace"] in self.namespaces), at)
+
+    def in_window(self, found: Iterable[Series], at: datetime) -> list[Series]:
+        """Return what its window at a time shows of some series, whatever their names."""
         until_s = at.timestamp()
         chosen = []
         for one in found:
-            if one.labels["__name__"] in self.names and one.labels["namespace"] in self.namespaces:
-                cut = one.samples.between(until_s - self.window_s, until_s)
-                if cut or not one.samples:
-                    chosen.append(Series(one.labels, cut))
+            cut = one.samples.between(until_s - self.window_s, until_s)
+            if cut or not one.samples:
+                chosen.append(Series(one.labels, cut))
         return chosen
 
 

@@ -82,7 +82,8 @@ class FakePrometheus:
         if self.error is not None:
             raise self.error
         asked = counters.asked(query)
-        return asked.of(counters.exported(self.answers, self.convention, asked.names), at)
+        shown = {quantity: asked.in_window(group, at) for quantity, group in self.answers.items()}
+        return asked.of(counters.exported(shown, self.convention, asked.names), at)
 
 
 async def no_sleep(_: float) -> None:

@@ -285,11 +285,13 @@ class Cycle:
         self, bodies: dict[ObjectKey, Mapping[str, Any]], outcomes: Mapping[ObjectKey, Result]
     ) -> dict[ObjectKey, Result]:
         """Return the outcomes of policies with a canary, each one step further; one that nobody saw stands."""
-        return {
-            key: await _guarded(self._canaries.advanced(bodies, outcome, canary))
-            for key, outcome in outcomes.items()
+        noted = [
+            (outcome, canary)
+            for outcome in outcomes.values()
             if isinstance(outcome, Decided) and (canary := outcome.inputs.policy.canary) is not None
-        }
+        ]
+        advanced = await self._of_all(noted, lambda each: _guarded(self._canaries.advanced(bodies, *each)))
+        return {outcome.key: after for (outcome, _), after in zip(noted, advanced, strict=True)}
 
     async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
         application = application_for(outcome, self._clock.now())

@@ -31,7 +31,7 @@ GLOSSARY = glossary.parse(PAGE)
 
 def findings(text: str, path: str = "decision/gates.py") -> list[tuple[int, str, str]]:
     """Return line, kind and name of what is ruled out in a source."""
-    module = Module.parse(path, textwrap.dedent(text).lstrip("\n"))
+    module = Module(path, textwrap.dedent(text).lstrip("\n"))
     return [(place.line, place.kind, place.what) for place in figures.names_and_words([module], GLOSSARY)]
 
 
@@ -138,4 +138,4 @@ def test_the_project_s_own_glossary_contradicts_itself_nowhere() -> None:
     assert len(own.terms) > 50
     named = [f"{name} = 1\nclass {name}: ...\ndef {name}({name}): ..." for name in own.in_code]
     for text in named:
-        assert list(figures.names_and_words([Module.parse("x.py", text)], own)) == []
+        assert list(figures.names_and_words([Module("x.py", text)], own)) == []

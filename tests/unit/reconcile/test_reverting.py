@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
-from tests.support import counters, stages, worlds
+from tests.support import counters, manifests, stages, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
 
 CURED = worlds.settings("30s", "1s", "1s")
@@ -80,6 +80,24 @@ async def test_what_somebody_does_meanwhile_holds_a_revert(changes: dict[str, An
     stage.prometheus.meanwhile = lambda: stage.workloads.edit(CONSUMER, **changes)
     await stage.cycle()
     assert values_written(stage) == [CURED]
+
+
+async def test_a_new_leader_takes_back_what_no_pod_survives() -> None:
+    """All pods were stopped for the values, and crash: nobody is left to prove whose the group is but its note."""
+    stage = Stage([manifests.policy(spec={"rollout": {"cooldown": "1s"}})], grants={})
+    stage.workloads.edit(CONSUMER, holdings=Holdings({}, {}, {}, {}, {}, {}, "workload-1", 5))
+    stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(pod) for pod in worlds.pods()])
+    await stage.cycle()
+    assert values_written(stage) == [CURED]
+    await stage.cycle()
+    starting = dataclasses.replace(worlds.pod(7, started=stage.clock.time, restarts=3), ready_since=None)
+    failing = tuple(dataclasses.replace(CRASHING, pod=f"orders-{number}") for number in (7, 8, 9))
+    rollout = Rollout(wanted=3, updated=3, failing=failing, pods=frozenset({"orders-7", "orders-8", "orders-9"}))
+    stage.workloads.edit(CONSUMER, pods=(starting,), rollout=rollout)
+    stage.groups.groups["main"]["orders"] = worlds.group()
+    stage.restart()
+    await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
 
 
 async def test_what_failed_is_not_written_again_by_any_leader() -> None:

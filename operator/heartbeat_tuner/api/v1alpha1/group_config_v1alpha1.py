@@ -22,7 +22,7 @@ class GroupWriteStatus(Model):
     at: Annotated[
         str,
         AfterValidator(moment),
-        Field(alias="changeTime", description="When.", json_schema_extra={"format": "date-time"}),
+        Field(alias="changeTime", description="Time of the write.", json_schema_extra={"format": "date-time"}),
     ]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
     answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]
@@ -34,9 +34,12 @@ class GroupWriteStatus(Model):
         AfterValidator(moment_or_none),
         Field(
             alias="revertedChangeTime",
-            description="When the write was done that this one took back; absent for a change.",
+            description="Time of the write that this one reverts; absent for a change.",
             json_schema_extra={"format": "date-time"},
         ),
+    ] = None
+    harm: Annotated[
+        str | None, Field(max_length=63, description="What that write did; absent where a person asked for it back.")
     ] = None
 
 

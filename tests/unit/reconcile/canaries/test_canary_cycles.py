@@ -321,6 +321,20 @@ async def test_a_suspended_policy_stands_still() -> None:
     assert evicted(stage) == FIRST_TWO
 
 
+@pytest.mark.parametrize("early", [True, False])
+async def test_no_pod_is_evicted_before_the_webhook_knows_of_an_edit(*, early: bool) -> None:
+    """It gives nothing for a spec that the status is not of yet: the pod would come without the values, and end it."""
+    stage = TriedStage()
+    await until(stage, lambda: stage.canary.get("ticket") == 1, cycles=2)
+    assert evicted(stage) == []
+    stage.policies.edit(ORDERS, suspend=True)
+    await stage.cycle()
+    stage.policies.edit(ORDERS, suspend=False)
+    await (stage.look(ORDERS) if early else stage.cycle())
+    await until(stage, lambda: bool(stage.workloads.evictions), cycles=3)
+    assert len(stage.workloads.tried) == 1
+
+
 async def test_in_another_mode_nobody_is_evicted_any_more() -> None:
     """Its pods keep the values until somebody replaces them; then there is no canary any more."""
     stage = await landed()
@@ -470,6 +484,17 @@ async def test_more_pods_change_nothing() -> None:
         await stage.cycle()
     assert len(stage.workloads.tried) == 2
     assert (stage.canary["phase"], stage.canary["pods"]) == ("Running", 2)
+
+
+async def test_a_pod_that_is_drained_before_all_are_there_does_not_end_it() -> None:
+    """It goes on with those that are left: the webhook gave the values to each pod that was to have them."""
+    stage = TriedStage()
+    await until(stage, lambda: len(stage.workloads.evictions) == 2, cycles=6)
+    drained = next(pod for pod in stage.workloads.stored[CONSUMER].pods if pod.name in stage.workloads.tried)
+    stage.workloads.replace(drained.name, drained.uid)
+    assert len(stage.workloads.tried) == 1
+    await until(stage, lambda: bool(stage.workloads.writes), cycles=45)
+    assert len(evicted(stage)) == 2
 
 
 async def test_a_canary_whose_pods_are_gone_ends() -> None:

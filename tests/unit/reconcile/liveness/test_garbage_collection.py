@@ -23,6 +23,8 @@ def collector() -> Iterator[None]:
     yield
     gc.unfreeze()
     gc.set_threshold(*before)
+    gc.collect()
+    gc.freeze()  # as the ring began: what was collected stays
 
 
 def is_looked_through(thing: object) -> bool:
