@@ -6,8 +6,9 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
+SITE := $(VENV)/.site
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check docs-site krew locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,10 +16,10 @@ help:  ## Print this help
 demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure (KEEP=1 keeps it running)
 	@$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
 
-test: $(INSTALLED) $(SPARK)  ## Run everything that CI runs
+test: $(INSTALLED) $(SPARK) $(SITE)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
-lint unit integration chart faults trust: $(INSTALLED)  ## Run one ring of the tests
+lint unit integration chart faults trust: $(INSTALLED) $(SITE)  ## Run one ring of the tests
 	@$(PYTHON) tests/rings.py $@
 
 schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts over two replicas, a quarter of an hour
@@ -27,20 +28,20 @@ schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts ov
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@
 
-broker-side: $(INSTALLED)  ## Raise a session at a real broker, without a restart, in two minutes; build/broker-side.json
+broker-side: $(INSTALLED)  ## Raise a session at a real broker and take it back, without a restart, in three minutes; build/broker-side.json
 	@$(PYTHON) -m pytest -q tests/e2e/test_broker_side.py
 
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json
 	@$(PYTHON) tests/rings.py $@
 
-spark e2e hostile: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
+spark e2e hostile: $(INSTALLED) $(SPARK)  ## Run one ring that also installs Spark, for the fit
 	@$(PYTHON) tests/rings.py $@
 
 e2e-install: $(INSTALLED)  ## Build the images, and live through a release of the chart on a node with real containers (root)
 	@$(PYTHON) tests/rings.py install
 	@$(PYTHON) -m tests.install.stopwatch
 
-bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
+bench-idle: $(INSTALLED)  ## Measure what 200 healthy policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle
 
 bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on real parts, a quarter of an hour (N="100 300 1000", ARGS=--beside=2)
@@ -116,6 +117,12 @@ docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from 
 	$(PYTHON) docs/reference/generate.py
 	$(PYTHON) docs/reference/generate_chart.py
 
+docs-site: $(INSTALLED) $(SITE)  ## Build the documentation as a site with a search, without network; build/site
+	@$(PYTHON) -m tests.documentation.site
+
+krew: $(INSTALLED)  ## Build the kubectl plugin for krew, and its manifest, from this version (URL=https://... of a release); build/krew
+	@$(PYTHON) -m tests.krew $(if $(URL),--url $(URL))
+
 docs-check: $(INSTALLED)  ## Check words, links and commands of all pages and of what users read elsewhere
 	@$(PYTHON) -m tests.documentation
 
@@ -126,6 +133,7 @@ locks:  ## Pin the Python dependencies anew (needs uv)
 	$(COMPILE) pyproject.toml --extra operator --group dev -o requirements/dev.lock
 	$(COMPILE) pyproject.toml --extra operator --extra fit -c requirements/dev.lock -o requirements/fit.lock
 	printf 'duckdb>=2.0\n' | $(COMPILE) - -o requirements/bench.lock
+	printf 'mkdocs-material>=9.8\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/docs.lock
 	printf 'cosmic-ray>=8.7\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/mutants.lock
 	printf 'hatchling>=1.27\nsetuptools>=80\n' | $(COMPILE) - -o requirements/build.lock
 
@@ -155,6 +163,12 @@ $(SPARK): requirements/fit.lock $(INSTALLED)
 # What the fit is compared with; nothing else needs it.
 $(BENCH): requirements/bench.lock $(INSTALLED)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/bench.lock
+	@touch $@
+
+# What makes a site of the pages; only its test and `make docs-site` need it.
+$(SITE): requirements/docs.lock $(INSTALLED)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/docs.lock
+	@$(PYTHON) -m pip --disable-pip-version-check check
 	@touch $@
 
 # What makes mutants; nothing else needs it.

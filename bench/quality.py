@@ -48,8 +48,8 @@ changes nothing, are `only_shown`, and in `per_client` alone.
   values exist that truly meet the whole objective. `unknown_share`: those whose verdict is Unknown.
 - `per_client`, `per_kind`: the captured share where the oracle saves 10 % or more, `within_objective` and
   `vouched_falsely` of each.
-- `calibration`, by client: of the groups told "at most x evictions a month", the share truly not above x, and how many
-  times x the others' truth is in the median.
+- `calibration`, by client, printed as a table, too: of the groups told "at most x evictions a month", the share truly
+  not above x, and how many times x the others' truth is in the median; of those called well, the share that truly is.
 - `played`: some of the groups after the last day, played out by the simulation instead of the formula; those that are
   deployed often with all their members restarted in turn.
 
@@ -70,7 +70,7 @@ from typing import Any, Final
 import numpy as np
 
 from bench import engine_alone, fleets, spreading
-from bench.as_shipped import adverse, judgement, measuring
+from bench.as_shipped import adverse, judged_figures, judgement, measuring
 from bench.as_shipped.measuring import Work
 from bench.as_shipped.running import Plan
 from sandbox import progress
@@ -109,6 +109,15 @@ def measure_adverse(pool: ProcessPoolExecutor, works: Sequence[Work]) -> dict[st
     }
 
 
+def print_calibration(shipped: Mapping[str, Any]) -> None:
+    """Print how true the promises to each client family are, after each span."""
+    for name, found in shipped.items():
+        by_day = {
+            day: figures for day, figures in found.items() if isinstance(figures, dict) and "calibration" in figures
+        }
+        print(f"{name}, how true promises are:\n{judged_figures.calibration_table(by_day)}", flush=True)
+
+
 def print_worst(shipped: Mapping[str, Any]) -> None:
     """Print the stories of the worst groups of each fleet."""
     for name, found in shipped.items():
@@ -141,6 +150,7 @@ def main() -> None:
         if "shipped" in parts:
             works = [Work(name, asked.groups, plan, asked.seed, asked.worst) for name in names]
             report["shipped"] = measure_shipped(pool, works)
+            print_calibration(report["shipped"])
             print_worst(report["shipped"])
         if "adverse" in parts:
             size = min(asked.groups, adverse.GROUPS)

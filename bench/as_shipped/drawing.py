@@ -10,7 +10,8 @@ rules can be said in one line:
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
   (`raw_beats`): none of less than a period, and with H 3 s nearly all from 8 s on. One that ended in an eviction ended
   in a join, and does not show.
-- KafkaJS' counters show that a member was removed; what its absence outlasted is the session less half a period.
+- KafkaJS' counters show that a member was removed; so do those of the Java client, where its stops show no other way.
+  What the absence outlasted is the session less half a period.
 - Gaps between polls show in full, of the Java client alone.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
@@ -40,7 +41,7 @@ from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import TIMES_S
 
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
-_COUNT_EVICTIONS: Final = frozenset({"kafkajs"})
+_COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
@@ -105,7 +106,7 @@ class _Drawing:
         if tables.library.handler_delays_beat:
             absent = 1.0 - (1.0 - pauses) * (1.0 - handlers)
         self._absences(absent)
-        if tables.library.name in _COUNT_EVICTIONS:
+        if tables.library.name in _COUNT_EVICTIONS and not tables.shows_stops:
             hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
             self._marks[measured.EVICTION] = self._marked(*binned(hours, outlasted_s), members=profile.members)

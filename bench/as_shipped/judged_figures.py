@@ -149,7 +149,11 @@ def per_part(standings: Sequence[Standing], by: str) -> dict[str, dict[str, floa
 
 
 def calibration(standings: Sequence[Standing]) -> dict[str, dict[str, float | int | None]]:
-    """Return, by client, of the groups that have a bound of at most so many evictions a month the share truly below."""
+    """Return by client how true promises are.
+
+    Of the groups that have a bound of at most so many evictions a month the share truly below, and of those that were
+    called well (Healthy, or a bound within the objective) the share that truly meets the objective.
+    """
     by_name = {}
     for name, some in {"all": standings, **parts(standings, "client")}.items():
         with_word = [standing for standing in some if standing.bound is not None]
@@ -158,12 +162,32 @@ def calibration(standings: Sequence[Standing]) -> dict[str, dict[str, float | in
             for standing in with_word
             if standing.outcome.evictions_per_month > max(standing.bound or 0.0, 0.001)
         ]
+        called_well = [standing for standing in some if standing.is_called_well]
         by_name[name] = {
+            "called_well": len(called_well),
+            "well": share(called_well, lambda standing: standing.is_within),
             "with_bound": len(with_word),
             "below": (len(with_word) - len(over)) / len(with_word) if with_word else None,
             "median_excess": float(np.median(over)) if over else None,
         }
     return by_name
+
+
+def calibration_table(by_day: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the calibration of a fleet as a table of Markdown: a line for each client and span.
+
+    Args:
+        by_day: its figures after some days, by name, such as `14d`.
+    """
+    lines = ["| client | span | told a bound | below it | called well | truly well |", "|---|---|---:|---:|---:|---:|"]
+    clients = sorted({client for figures in by_day.values() for client in figures.get("calibration", ())})
+    for client in clients:
+        for day, figures in by_day.items():
+            row = figures.get("calibration", {}).get(client)
+            if row is not None:
+                below, well = ("-" if row[name] is None else f"{row[name]:.2f}" for name in ("below", "well"))
+                lines.append(f"| {client} | {day} | {row['with_bound']} | {below} | {row['called_well']} | {well} |")
+    return "\n".join(lines)
 
 
 def ratio(outcome: Outcome, other: Outcome) -> float:

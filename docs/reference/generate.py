@@ -42,7 +42,7 @@ writes these objects, once a day, by server-side apply as `heartbeat-tuner-fit`;
 that [may be used](../explanation/deciding.md#what-weeks-of-history-say). People read them: `kubectl get cgm`.
 
 An object is called like its group where that is a name Kubernetes accepts and `fit` had no `--cluster`; else its
-name ends in a hash of both. It is written again only when it would say something else: `fittedAt` and `job` are those
+name ends in a hash of both. It is written again only when it would say something else: `fitTime` and `job` are those
 of the first run that said it. Where a fit rejects a quantity's tail, `rejected` says why, and the last tail that was
 good stays beside it as `kept`, with the days that it rests on, for 28 days at most. Times are in seconds.
 
@@ -375,6 +375,10 @@ def _rows(node: dict[str, Any], path: str, *, optional: bool = False) -> Iterato
 def _type(node: dict[str, Any]) -> str:
     if "enum" in node:
         return ", ".join(f"`{value}`" for value in node["enum"])
+    if "x-kubernetes-int-or-string" in node:
+        return "integer or number as text"
+    if node.get("pattern") == crd.NUMBER:
+        return "number as text"
     messages = [_message(rule) for rule in node.get("x-kubernetes-validations", ())]
     return "duration" if any("duration" in message for message in messages) else str(node["type"])
 

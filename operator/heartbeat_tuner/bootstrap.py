@@ -57,7 +57,12 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         telling = _Telling(telemetry, parts.metrics)
         led = [_LedShard(shard_parts, store, relisted, telling, interval, stopped) for shard_parts in parts.shards]
         await _serve(telemetry, settings, candidates, led)
-        _log.info("started", interval_s=interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
+        _log.info(
+            "started",
+            interval_s=interval.total_seconds(),
+            clusters=sorted(settings.kafka.clusters),
+            prometheus=settings.prometheus.url,  # never with a password: settings refuse one
+        )
 
         elected = parts.election_thread.elect(candidates, lambda shard: led[shard].lead(), stopped)
         election = asyncio.create_task(elected, name="election")

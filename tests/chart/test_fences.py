@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.api import applied, slot_names
 from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MOST_WORKLOADS
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, Rendered
 
@@ -71,6 +72,13 @@ def test_marks_are_those_of_the_code(full: Rendered) -> None:
     for mark in (slot_names.SLOT_LABEL, slot_names.TOKEN_ANNOTATION, slot_names.GATE):
         assert f"'{mark}'" in pods
     assert f"-[0-9a-f]{{{slot_names.UID_DIGITS}}}-[0-9]{{1,{slot_names.NUMBER_DIGITS}}}$" in leases
+
+
+def test_the_authors_fence_looks_at_as_many_workloads_as_a_policy_may_name(minimal: Rendered) -> None:
+    """One beyond them would be written by the operator though its author may not."""
+    (authors,) = [one for one in fences(minimal) if one["metadata"]["name"] == f"{NAME}-authors.{NAME}"]
+    texts = [one["expression"].split("||")[0].strip() for one in authors["spec"]["validations"]]
+    assert texts == [f"variables.workloads.size() <= {place}" for place in range(MOST_WORKLOADS)]
 
 
 def test_some_namespaces_only_fence_the_authors_there(variants: dict[str, Rendered]) -> None:

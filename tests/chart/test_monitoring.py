@@ -226,7 +226,7 @@ def test_the_dashboard_finds_data(full: Rendered, promtool: Path, tmp_path: Path
 def test_the_dashboard_marks_changes_at_their_moments(full: Rendered, promtool: Path, tmp_path: Path) -> None:
     """Grafana takes a sample's value for the time of a mark, in milliseconds: one mark, however many leaders say so."""
     found, orders = marks(full), '{namespace="shop", policy="orders"}'
-    check_names(_query(mark) for mark in found.values())
+    check_names(_query(mark["target"]) for mark in found.values())
     moments = {"Changes": "last_applied", "Landed": "last_landed", "Reverts": "last_reverted"}
     assert found.keys() == moments.keys()
     for mark in found.values():
@@ -237,7 +237,11 @@ def test_the_dashboard_marks_changes_at_their_moments(full: Rendered, promtool: 
         for pod in ("a", "b")
     ]
     asked = [
-        {"expr": _query(mark), "eval_time": "5m", "exp_samples": [{"labels": orders, "value": 1_772_452_800_000}]}
+        {
+            "expr": _query(mark["target"]),
+            "eval_time": "5m",
+            "exp_samples": [{"labels": orders, "value": 1_772_452_800_000}],
+        }
         for mark in found.values()
     ]
     inputs = [{**named, "values": "1772452800x10"} for named in series]

@@ -33,7 +33,20 @@ OTHERS: Final = {
 TYPED: Final = {"shell", "console"}
 
 KUBECTL: Final = {
-    *("annotate", "apply", "auth", "create", "delete", "describe", "get", "kustomize", "label", "logs", "patch"),
+    *(
+        "annotate",
+        "apply",
+        "auth",
+        "create",
+        "delete",
+        "describe",
+        "get",
+        "krew",
+        "kustomize",
+        "label",
+        "logs",
+        "patch",
+    ),
     *("rollout", "scale", "set", "wait"),
 }
 KUBECTL_FLAGS: Final = {
@@ -43,6 +56,8 @@ KUBECTL_FLAGS: Final = {
         "--from-file",
         "--from-literal",
         "--label-columns",
+        "--manifest",
+        "--archive",
         "--namespace",
         "--output",
         "--overwrite",

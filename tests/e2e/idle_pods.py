@@ -38,7 +38,7 @@ def enrol(team: Team) -> None:
         "clusterRef": "main",
         "groupId": team.name,
         "workloadUid": "of-another-time",
-        "since": "2026-01-01T00:00:00Z",
+        "proofTime": "2026-01-01T00:00:00Z",
     }
     seen = {"observedGeneration": 1, "groupProtocol": "Classic", "groupOwnership": ownership}
     team.kubectl(

@@ -2,20 +2,23 @@
 
 import json
 import os
-import re
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
 from heartbeat_tuner.cli.kubectl.plugin import plugin
+from sandbox import consumers, scenario
 from sandbox.environment import Sandbox
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
-from sandbox.scenario import JavaSettings, Operator
+from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
 from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators
 from tests.e2e.teams import Team
 
@@ -36,31 +39,51 @@ OF_AGE_S: Final = 90.0
 def altering(sandbox: Sandbox, operators: Operators) -> Iterator[Operator]:
     """The operator, with leave to write into groups' configurations."""
     operators.stop()
-    with Operator(sandbox, interval_s=INTERVAL_S, alters_groups=True) as started:
+    with Operator(sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP) as started:
         yield started
 
 
 @pytest.fixture
 def modern(sandbox: Sandbox) -> Iterator[Team]:
     """A team of Java consumers in a group of the consumer protocol, with a session that somebody made too short."""
-    team = Team(sandbox, "broker-side")
+    with nervous(sandbox, "broker-side", "java") as team:
+        yield team
+
+
+@pytest.fixture
+def silent(sandbox: Sandbox) -> Iterator[Team]:
+    """The same of consumers with librdkafka, which export nothing; nor do their statistics count fencings."""
+    with nervous(sandbox, "broker-side-rdkafka", "confluent-kafka-python") as team:
+        yield team
+
+
+@contextmanager
+def nervous(sandbox: Sandbox, purpose: str, library: str) -> Iterator[Team]:
+    """Run a team's consumers under a policy in mode Apply."""
+    team = Team(sandbox, purpose)
     team.create()
     sandbox.kafka.create_topic(team.name, REPLICAS)
     sandbox.kafka.configure_group(team.name, NERVOUS)
     unused = JavaSettings(session_timeout_ms=1, heartbeat_interval_ms=1, max_poll_interval_ms=300_000)
-    manifest = team.java_consumer_manifest(team.name, unused, replicas=REPLICAS)
-    classic = re.compile(r'^  KAFKA_(SESSION_TIMEOUT|HEARTBEAT_INTERVAL)_MS: ".*"$', re.MULTILINE)
-    team.apply(classic.sub("", manifest).replace("\ndata:\n", "\ndata:\n  KAFKA_GROUP_PROTOCOL: consumer\n"))
+    values, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
+    values["data"] = {"KAFKA_GROUP_PROTOCOL": "consumer"}
+    if library != "java":
+        del deployment["spec"]["template"]["metadata"]["annotations"]  # nothing to scrape
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        container["command"] = consumers.confluent_python_command()
+    team.apply(f"{json.dumps(values)}\n---\n{json.dumps(deployment)}")
     team.await_available(team.name)
-    team.apply_policy(team.name, mode="Apply", library="java")
+    team.apply_policy(team.name, mode="Apply", library="java")  # policies know no librdkafka
     yield team
     team.delete()
 
 
-def pause_each(team: Team) -> None:
-    """Let the process of one pod after another stand still for longer than the short session."""
-    for pod in team.pods():
-        with team.sandbox.node.paused(team.namespace, pod):
+def pause_each(*teams: Team) -> None:
+    """Let the process of one pod after another, one of each team at a time, stand still for longer than the session."""
+    for pods in zip(*(team.pods() for team in teams), strict=True):
+        with ExitStack() as paused:
+            for team, pod in zip(teams, pods, strict=True):
+                paused.enter_context(team.sandbox.node.paused(team.namespace, pod))
             time.sleep(PAUSE_S)
         time.sleep(BETWEEN_PAUSES_S)
 
@@ -68,9 +91,9 @@ def pause_each(team: Team) -> None:
 def beats(records: list[Record], team: Team, since_s: float, until_s: float) -> list[Heartbeat]:
     """Return the heartbeats of a team's group in a window."""
     return [
-        one
-        for one in records
-        if isinstance(one, Heartbeat) and one.group_id == team.name and since_s <= one.arrival_s < until_s
+        record
+        for record in records
+        if isinstance(record, Heartbeat) and record.group_id == team.name and since_s <= record.arrival_s < until_s
     ]
 
 
@@ -103,13 +126,41 @@ def configured(team: Team) -> dict[str, str]:
     return {entry.name: entry.value for entry in entries if entry.source == ConfigSource.GROUP_CONFIG.value}
 
 
-def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, altering: Operator) -> None:
-    """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between."""
+def in_force_s(heartbeats: list[Heartbeat], written_s: float) -> float:
+    """Return how long after a write, which is known to a second, the last member heard of it: with its first beat."""
+    firsts: dict[str, float] = {}
+    for beat in heartbeats:
+        if beat.arrival_s >= written_s:
+            firsts.setdefault(beat.member_id, beat.arrival_s)
+    return round(max(firsts.values()) - written_s, 1)
+
+
+def left_alone(team: Team, heartbeats: list[Heartbeat]) -> dict[str, Any]:
+    """Return the row of a group whose members are fenced, and nothing shows it: its record is unknown, and it stays."""
+    row: dict[str, Any] = {
+        "group_type": "consumer",
+        "client": "confluent-kafka-python",
+        "changed": None,
+        "restarts": len(team.operator_writes("deployments")),
+        "rebalances_by_change": 0,
+        "evictions_before": fenced(heartbeats),
+    }
+    unknown = scenario.condition(team.policy(team.name), "MetricsAvailable")
+    is_alone = "groupConfig" not in team.status() and configured(team) == NERVOUS
+    row["ok"] = is_alone and unknown["reason"] == "NoSeries" and row["evictions_before"] >= REPLICAS
+    return row
+
+
+def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, silent: Team, altering: Operator) -> None:
+    """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
+
+    A group whose fencings nothing shows is left alone: they are as many, and unknown.
+    """
     assert altering.process.alive()
     log, began_s, pods = RequestLog(modern.sandbox.kafka.request_log), time.time(), modern.pods()
     modern.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
     time.sleep(5.0)  # the operator has read since when nothing shows: it asks for losses once it knows the protocol
-    pause_each(modern)
+    pause_each(modern, silent)
     settled_s = time.time()
     written = modern.await_condition("Applied", "Applied", status="True", timeout_s=OF_AGE_S)
     time.sleep(2.0)  # each member has beaten since
@@ -133,6 +184,7 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, al
         "restarts": len(modern.operator_writes("deployments")) + len(set(pods) ^ set(modern.pods())),
         "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
         "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
+        "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["changeTime"]).timestamp()),
         "evictions_before": fenced(before),
         "evictions_after": fenced(after),
     }
@@ -140,12 +192,14 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, al
         row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
     )
     ROWS.parent.mkdir(exist_ok=True)
-    ROWS.write_text(json.dumps({"rows": [row]}, indent=2) + "\n")
-    assert row["ok"], row
+    rows = [row, left_alone(silent, beats(records, silent, began_s, ended_s))]
+    ROWS.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+    assert all(each["ok"] for each in rows), rows
+    assert row["in_force_s"] <= 3.0  # the interval before, a second, and the second of the write
     assert "without a restart" in written["message"]
     assert status["groupConfig"]["values"] == {"sessionTimeout": "45s", "heartbeatInterval": "1s"}
     assert status["groupConfig"]["previous"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
     assert status["current"]["sessionTimeout"] == "45s"
     assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
-    assert reverted["reverts"] == status["groupConfig"]["at"]
+    assert reverted["revertedChangeTime"] == status["groupConfig"]["changeTime"]
     assert configured(modern) == NERVOUS

@@ -134,7 +134,7 @@ def test_two_of_eight_pods_have_new_values_first(octet: Octet) -> None:
     octet.await_condition("Verified", "Reverted", status="False")
 
     octet.ask_for(GOOD)
-    octet.until(lambda: "landed" in octet.canary(), "two pods with the values", 120)
+    octet.until(lambda: "readyTime" in octet.canary(), "two pods with the values", 120)
     with_values = [name for name, (_, _, session) in octet.facts().items() if session == GOOD]
     assert (len(with_values), octet.tried(), octet.env().get(VARIABLE)) == (2, 2, None)
     assert "2 of 8 pods run with sessionTimeout 6s → 25s" in octet.await_condition("Verified", "Verifying")["message"]

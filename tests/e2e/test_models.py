@@ -60,9 +60,8 @@ def test_a_status_names_the_model_that_was_asked(modelled: Team, operators: Oper
     assert said["Recommended"]["message"].endswith(model["message"])
     assert (said["ObjectiveMet"]["status"], said["ObjectiveMet"]["reason"]) == ("True", "WithinObjective")
     predicted, recommendation = status["predicted"], status["recommendation"]
-    assert (
-        predicted["recommended"]["stalledPartitionSecondsPerDay"]
-        < (predicted["current"]["stalledPartitionSecondsPerDay"])
+    assert float(predicted["recommended"]["stalledPartitionSecondsPerDay"]) < float(
+        predicted["current"]["stalledPartitionSecondsPerDay"]
     )
     band = [durations.parse(recommendation[side]) for side in ("lower", "upper")]
     assert band[0] <= durations.parse(recommendation["target"]["sessionTimeout"]) <= band[1]

@@ -96,7 +96,7 @@ def test_the_status_shows_who_has_which_slot_since_when(crew: Crew) -> None:
         def all_held() -> bool:
             slots = crew.status().get("slots", {"first": []})
             found.clear()
-            found.update({one["id"]: (one.get("pod", ""), one["since"]) for one in slots["first"]})
+            found.update({one["id"]: (one.get("pod", ""), one["lastTransitionTime"]) for one in slots["first"]})
             return sorted(pod for pod, _ in found.values()) == crew.pods() and slots["held"] == len(found)
 
         crew._await(all_held, "its slots in the status", 60)

@@ -117,7 +117,15 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "empty-group": ({"groupId": ""}, "spec.groupId: .*at least 1 chars"),
     "negative-evictions": (
         {"objective": {"maxFalseEvictionsPerMonth": -1}},
-        "spec.objective.maxFalseEvictionsPerMonth: .*greater than or equal to 0",
+        "spec.objective.maxFalseEvictionsPerMonth: .*must be from 0 to 100000; a fraction as text, such as '0.5'",
+    ),
+    "evictions-as-a-number-with-a-fraction": (
+        {"objective": {"maxFalseEvictionsPerMonth": 0.5}},
+        "spec.objective.maxFalseEvictionsPerMonth: .*must be of type ",
+    ),
+    "evictions-in-words": (
+        {"objective": {"maxFalseEvictionsPerMonth": "few"}},
+        "spec.objective.maxFalseEvictionsPerMonth: .*must be from 0 to 100000; a fraction as text",
     ),
     "unknown-mode": ({"mode": "Force"}, 'spec.mode: Unsupported value: "Force"'),
     "unknown-kind": (
@@ -248,7 +256,7 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
             "current": {"sessionTimeout": "1s", "heartbeatInterval": "2s", "fetchWait": "5s"},
         },
         "mode": "Apply",
-        "objective": {"maxDetectionTime": "2m", "maxFalseEvictionsPerMonth": 0.5},
+        "objective": {"maxDetectionTime": "2m", "maxFalseEvictionsPerMonth": "0.5"},
         "bounds": {
             "sessionTimeout": {"min": "10s", "max": "1m30s"},
             "heartbeatInterval": {"min": "1s", "max": "10s"},

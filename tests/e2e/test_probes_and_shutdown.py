@@ -94,6 +94,7 @@ def test_sigterm_does_not_wait_for_prometheus(watched: Team, operators: Operator
         wire.black_hole()
         watched.apply_policy(watched.name, mode="Recommend")
         watched.await_condition("MetricsAvailable", "PrometheusUnreachable")
+        lines = [json.loads(line) for line in operator.log.read_text().splitlines() if line.startswith("{")]
 
         code, took_s, events = end(operator)
         operators.stop()
@@ -101,6 +102,10 @@ def test_sigterm_does_not_wait_for_prometheus(watched: Team, operators: Operator
     assert code == 0
     assert took_s < END_WITHIN_S
     assert events[-1:] == ["stopped"]
+    # Whoever reads the log sees which address does not answer; the status, which tenants read, does not have it.
+    asked = [line["prometheus"] for line in lines if line["event"] == "started"]
+    assert asked == [f"http://{LOOPBACK}:{wire.port}"]
+    assert not any(str(wire.port) in str(line.get("message")) for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -98,16 +98,19 @@ def one_policy_goes_on(several: Team, operator: Operator) -> None:
     wait_until(lambda: sessions(several, names)[0] == "30000", part=first, what="a write", process=operator.process)
     wait_until(lambda: sessions(several, names) == ["30000"] * 2, part=second, what="both writes", timeout_s=150)
 
+    wait_until(lambda: all("applied" in state for state in workload_states(several).values()), part=second, what="both")
     states = workload_states(several)
-    written = {name: datetime.fromisoformat(state["applied"]["at"]) for name, state in states.items()}
+    written = {name: datetime.fromisoformat(state["applied"]["changeTime"]) for name, state in states.items()}
     ready_since = min(ready_times(several, first), default=written[first])
-    assert states[second]["applied"]["begun"] == states[first]["applied"]["at"]
+    assert states[second]["applied"]["startTime"] == states[first]["applied"]["changeTime"]
     assert written[first] < ready_since <= written[second] - timedelta(minutes=1)
 
     wait_until(lambda: sessions(several, names) == [None] * 2, part=first, what="both reverts", timeout_s=90)
     back = {name: state["applied"] for name, state in workload_states(several).items()}
-    assert [back[name]["reverts"] for name in names] == [states[name]["applied"]["at"] for name in names]
-    assert back[second]["at"] < back[first]["at"]
+    assert [back[name]["revertedChangeTime"] for name in names] == [
+        states[name]["applied"]["changeTime"] for name in names
+    ]
+    assert back[second]["changeTime"] < back[first]["changeTime"]
     assert "code 7" in several.await_condition("Verified", "Reverted", status="False")["message"]
 
     time.sleep(AUDIT_LAG_S)

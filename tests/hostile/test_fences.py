@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from heartbeat_tuner.api.slot_names import SLOT_LABEL, TOKEN_ANNOTATION
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MOST_WORKLOADS
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.environment import Sandbox
@@ -618,7 +619,7 @@ def test_a_policy_needs_the_right_to_patch_its_workload(stage: Stage, author: Th
     assert author.merges(f"{folder}/orders", {"spec": {"mode": "Apply"}}).fenced
     assert author.merges(f"{folder}/orders", {"metadata": {"annotations": {"heartbeat-tuner.dev/go": "1"}}}).fenced
     values = {"sessionTimeout": "6s", "heartbeatInterval": "1s"}
-    forged = {"status": {"initial": {"values": values, "validUntil": "2100-01-01T00:00:00Z"}}}
+    forged = {"status": {"initial": {"values": values, "expirationTime": "2100-01-01T00:00:00Z"}}}
     assert author.merges(f"{folder}/orders/status", forged).fenced
     assert author.merges(f"{folder}/mine/status", forged).done
     assert author.merges(f"{folder}/orders", {"metadata": {"labels": {"team": "shop"}}}).done
@@ -626,6 +627,36 @@ def test_a_policy_needs_the_right_to_patch_its_workload(stage: Stage, author: Th
     assert author.merges(f"{folder}/orders", {"metadata": {"finalizers": None}}).done
     assert author.does("DELETE", f"{folder}/orders").done
     assert stage.operator.does("PUT", f"{folder}/mine/status", {**stage.get("cgp", "mine"), "status": {}}).done
+
+
+def of_several(author: Thief, stage: Stage, name: str, *refs: Mapping[str, str]) -> Answer:
+    """Return what the API server answers to who creates a policy of several workloads."""
+    document = json.loads(json.dumps(policy_document(name)))
+    del document["spec"]["workloadRef"]
+    document["spec"]["workloadRefs"] = [{"container": "app", **ref} for ref in refs]
+    folder = f"/apis/heartbeat-tuner.dev/v1alpha1/namespaces/{stage.namespace}/consumergrouppolicies"
+    return author.does("POST", folder, document)
+
+
+@pytest.mark.row("Ca")
+def test_a_policy_of_several_workloads_needs_the_right_to_patch_each(stage: Stage, author: Thief) -> None:
+    """As many as a policy may have; the refusal names the one that the author may not patch."""
+    several = [f"several-{number}" for number in range(MOST_WORKLOADS)]
+    names = [f"--resource-name={name}" for name in several]
+    stage.kubectl("create", "role", "several", "--verb=patch", "--resource=deployments.apps", *names)
+    stage.kubectl("create", "rolebinding", "several", "--role=several", f"--serviceaccount={stage.namespace}:author")
+    deadline = time.monotonic() + 20  # the authorizer learns of a role a moment after it was made
+    refs = [{"name": name} for name in several]
+    while not (all_mine := of_several(author, stage, "all-mine", *refs)).done and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert all_mine.done, all_mine.body
+    for other in ({"name": "orders"}, {"name": several[0], "kind": "StatefulSet"}):
+        refused = of_several(author, stage, "not-all-mine", *refs[: MOST_WORKLOADS - 1], other)
+        assert refused.fenced
+        plural = "statefulsets" if "kind" in other else "deployments"
+        assert f"may not write a policy for {plural}/{other['name']}: who asks for its values" in str(
+            refused.body["message"]
+        )
 
 
 def test_the_api_server_finds_nothing_to_say_about_the_expressions(stage: Stage) -> None:

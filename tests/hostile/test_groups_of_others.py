@@ -85,7 +85,7 @@ def forge(team: Team, victim: Team) -> None:
         "clusterRef": "main",
         "groupId": victim.name,
         "workloadUid": team.get("deployments", victim.name)["metadata"]["uid"],
-        "since": "2026-01-01T00:00:00Z",
+        "proofTime": "2026-01-01T00:00:00Z",
     }
     team.kubectl(
         *("patch", "cgp", victim.name, f"--namespace={team.namespace}", "--subresource=status", "--type=merge"),

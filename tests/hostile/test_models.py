@@ -151,10 +151,10 @@ def test_a_forged_model_writes_nothing_into_a_healthy_group(deceived: Team, oper
 @pytest.mark.parametrize(
     "changes",
     [
-        {"rate": {"mean": 2_000.0, "upper": 2_000.0}},
-        {"rate": {"mean": 5.0, "upper": 1.0}},
-        {"groupDays": 5_000.0},
-        {"duration": {"meanLog": 19.0, "sdLog": 1.0, "worth": 5.0}},
+        {"rate": {"mean": "2000", "upper": "2000"}},
+        {"rate": {"mean": "5", "upper": "1"}},
+        {"groupDays": "5000"},
+        {"duration": {"meanLog": "19", "sdLog": "1", "worth": "5"}},
     ],
     ids=["crashes without a pause", "a bound below the mean", "more days than there are", "downtimes of years"],
 )

@@ -167,23 +167,24 @@ def test_what_kubectl_shows(plane: ControlPlane, namespace: str) -> None:
 
 
 BAD: dict[str, Callable[[dict[str, Any]], None]] = {
-    "shape must be below 1": lambda spec: tail_of(spec).update(shape=1.0),
-    "should be less than or equal to 1": lambda spec: tail_of(spec).update(share=1.5),
-    "should be greater than or equal to 0": lambda spec: spec["quantities"][0].update(largestSeconds=-1.0),
-    "thresholdSeconds and share must be above 0": lambda spec: tail_of(spec).update(thresholdSeconds=0.0),
+    "shape must be below 1": lambda spec: tail_of(spec).update(shape="1"),
+    "must be from 0 to 1": lambda spec: tail_of(spec).update(share="1.5"),
+    "must be from 0 to [0-9.]+e?": lambda spec: spec["quantities"][0].update(largestSeconds="-1"),
+    "thresholdSeconds and share must be above 0": lambda spec: tail_of(spec).update(thresholdSeconds="0"),
     "must be a covariance": lambda spec: tail_of(spec).update(
-        covariance={"shape": 1, "shapeLogScale": 2, "logScale": 1}
+        covariance={"shape": "1", "shapeLogScale": "2", "logScale": "1"}
     ),
     "must have either a tail or the reason": lambda spec: spec["quantities"][0].pop("tail"),
     "a tail is kept only where the newest is rejected": lambda spec: spec["quantities"][0].update(
         kept={
             "since": "2026-02-01",
             "until": "2026-02-14",
-            "fittedAt": "2026-02-15T00:00:00Z",
-            "valuesPerDay": 1,
+            "fitTime": "2026-02-15T00:00:00Z",
+            "valuesPerDay": "1",
             "tail": tail_of(spec),
         }
     ),
+    "should match": lambda spec: tail_of(spec).update(shape="a tenth"),
     "since must not be after until": lambda spec: spec.update(since="2026-03-02"),
     "must be a day such as": lambda spec: spec.update(until="yesterday"),
     "must not hold control": lambda spec: spec.update(groupId="a\nb"),

@@ -96,22 +96,22 @@ def policy(**status: Any) -> dict[str, Any]:
             "applied": {
                 "values": _CURE,
                 "previous": _STORM,
-                "at": at,
+                "changeTime": at,
                 "workloadUid": _UID,
                 "reason": "CadenceExceedsSession",
             },
             "verification": {
-                "at": at,
-                "landed": f"{CURED + timedelta(seconds=30):%Y-%m-%dT%H:%M:%SZ}",
+                "changeTime": at,
+                "readyTime": f"{CURED + timedelta(seconds=30):%Y-%m-%dT%H:%M:%SZ}",
                 "outcome": "Verified",
                 "message": "evictions are rarer than before: 0 episodes in 0.01 days, 4 in 0.03 days before",
                 "effect": {
-                    "before": {"episodes": 4, "days": 0.03, "perDayLower": 36.3, "perDayUpper": 341.0},
-                    "after": {"episodes": 0, "days": 0.01, "perDayLower": 0.0, "perDayUpper": 92.0},
+                    "before": {"episodes": 4, "days": "0.03", "perDayLower": "36.3", "perDayUpper": "341"},
+                    "after": {"episodes": 0, "days": "0.01", "perDayLower": "0", "perDayUpper": "92"},
                 },
             },
             "history": {
-                "since": f"{NOW - HOUR:%Y-%m-%dT%H:%M:%SZ}",
+                "startTime": f"{NOW - HOUR:%Y-%m-%dT%H:%M:%SZ}",
                 "clusterRef": "main",
                 "groupId": "orders",
                 "values": _CURE,

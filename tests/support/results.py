@@ -17,5 +17,5 @@ def content(folder: Path) -> dict[str, Any]:
 
 
 def _said(document: dict[str, Any]) -> dict[str, Any]:
-    spec = {name: value for name, value in document["spec"].items() if name not in {"fittedAt", "job"}}
+    spec = {name: value for name, value in document["spec"].items() if name not in {"fitTime", "job"}}
     return {**document, "spec": spec}

@@ -121,8 +121,10 @@ class TriedWorkloads(FakeWorkloads):
         """Return a new pod, with the values of a canary where a ticket of it is open."""
         number, now = self._next, self.stage.clock.now()
         self._next += 1
-        canary = self.stage.policies.status_of(ORDERS).get("canary")
-        ticket = ("", 0) if canary is None else (canary["since"], canary["ticket"])
+        status, edited = self.stage.policies.status_of(ORDERS), self.stage.policies.stored[ORDERS]["metadata"]
+        is_of_spec = status.get("observedGeneration") == edited["generation"]
+        canary = status.get("canary") if is_of_spec else None
+        ticket = ("", 0) if canary is None else (canary["startTime"], canary["ticket"])
         made = worlds.pod(number, started=now)
         if self.webhook and canary is not None and canary["phase"] == "Running" and ticket > self._taken:
             self._taken = ticket

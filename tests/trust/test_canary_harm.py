@@ -151,7 +151,7 @@ async def test_the_pods_of_a_canary_go_back_and_the_others_never_change(place: T
     """Two of eight, once episodes hit them alone, or they are removed more often than their session could end."""
     await place.begin()
     before, deployment = await place.facts(), await place.stored()
-    await place.look_until("landed", None, later=SOON)
+    await place.look_until("readyTime", None, later=SOON)
     with_values = [one for one in await place.running() if one.session_ms != SESSION_MS]
     assert len(with_values) == TRIED
 

@@ -274,7 +274,12 @@ def test_a_word_is_broken_by_more_evictions_than_it_allows_or_than_the_objective
     ]
     made = judged_figures.figures([kept_word, above_bound, called_well, warned])
     assert made["vouched_falsely"] == pytest.approx(0.5)
-    assert made["calibration"]["java"] == {"with_bound": 3, "below": pytest.approx(2 / 3), "median_excess": 1.5}
+    java = made["calibration"]["java"]
+    assert (java["with_bound"], java["below"], java["median_excess"]) == (3, pytest.approx(2 / 3), 1.5)
+    assert java["called_well"] == sum(one.is_called_well for one in (kept_word, above_bound, called_well, warned))
+    table = judged_figures.calibration_table({"14d": made, "30d": {"groups": 0}})
+    assert "| java | 14d | 3 | 0.67 |" in table
+    assert "30d" not in table
 
 
 def test_few_large_groups_do_not_hide_the_many() -> None:

@@ -10,10 +10,17 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel
 
-from heartbeat_tuner.api.v1alpha1 import fields, models_v1alpha1, spec_v1alpha1, status_v1alpha1
+from heartbeat_tuner.api.v1alpha1 import common_words, fields, models_v1alpha1, spec_v1alpha1, status_v1alpha1
 
 _FORBIDDEN: Final = ("anyOf", "oneOf", "allOf", "not", "prefixItems", "patternProperties", "const")
 _DROPPED: Final = ("title", "$defs")
+_OF_EVERY_OBJECT: Final = ("apiVersion", "kind")
+
+NUMBER: Final = r"^-?[0-9]{1,18}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?$"
+"""A fraction as a text: Kubernetes' types have no floating-point numbers."""
+
+_LONGEST_NUMBER: Final = 32
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,9 +114,8 @@ def _version(kind: ObjectKind) -> dict[str, Any]:
                 "description": kind.description,
                 "required": ["spec"],
                 "properties": {
-                    "apiVersion": {"type": "string"},
-                    "kind": {"type": "string"},
-                    "metadata": {"type": "object"},
+                    **{name: _described(name, {"type": "string"}) for name in _OF_EVERY_OBJECT},
+                    "metadata": {"type": "object"},  # the API server refuses to hear more of it
                     **parts,
                 },
             }
@@ -149,20 +155,57 @@ def _convert(node: dict[str, Any], definitions: dict[str, Any], *, path: str) ->
     if "exclusiveMinimum" in node or "exclusiveMaximum" in node:
         raise NotStructuralError(f"{path or '.'}: numeric exclusive bounds are not structural")
     result = {key: value for key, value in node.items() if key not in _DROPPED}
+    if result.get("type") == "number":
+        result = _as_text(result)
     match result.get("default"):
         case None:
             result.pop("default", None)
         case dict(fields):
-            result["default"] = {name: value for name, value in fields.items() if value is not None}
+            result["default"] = {name: _whole(value) for name, value in fields.items() if value is not None}
     if "properties" in result:
         if "additionalProperties" in result:
             raise NotStructuralError(f"{path or '.'}: additionalProperties beside properties is not structural")
         result["properties"] = {
-            name: _convert(child, definitions, path=f"{path}.{name}") for name, child in result["properties"].items()
+            name: _described(name, _convert(child, definitions, path=f"{path}.{name}"))
+            for name, child in result["properties"].items()
         }
     if "items" in result:
         result["items"] = _convert(result["items"], definitions, path=f"{path}[]")
     return result
+
+
+def _described(name: str, node: dict[str, Any]) -> dict[str, Any]:
+    """Return a field with a description; its own goes before the one that all fields of the name share."""
+    shared = common_words.DESCRIPTIONS.get(name)
+    return node if shared is None or "description" in node else {**node, "description": shared}
+
+
+def _as_text(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a number as that of a text, or of a whole number or a text; CEL keeps its range."""
+    least, most = node.get("minimum"), node.get("maximum")
+    others = {key: value for key, value in node.items() if key not in {"type", "minimum", "maximum"}}
+    limits = [
+        f"double(self) {sign} {float(limit)!r}" for sign, limit in ((">=", least), ("<=", most)) if limit is not None
+    ]
+    lowest = "0" if least is None else f"{least:g}"
+    highest = "" if most is None else f" to {most:g}"
+    words = f"must be from {lowest}{highest}"
+    shape = {"pattern": NUMBER}
+    if isinstance(others.get("default"), float):
+        others["default"] = f"{others['default']:g}"
+    if _INT_OR_STRING not in others:
+        return {"type": "string", "maxLength": _LONGEST_NUMBER, **shape, **others, **_limited(limits, words)}
+    ranges = [f"(type(self) == int || self.matches(r'{NUMBER}'))", *limits]
+    return {"maxLength": _LONGEST_NUMBER, **others, **_limited(ranges, f"{words}; a fraction as text, such as '0.5'")}
+
+
+def _whole(value: Any) -> Any:
+    """Return a default as it may be stored: a whole number without a fraction."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _limited(limits: list[str], words: str) -> dict[str, Any]:
+    return fields.rules((" && ".join(limits), words)) if limits else {}
 
 
 def _inlined(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

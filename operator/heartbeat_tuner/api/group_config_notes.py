@@ -63,6 +63,7 @@ def _write(cluster: str, group_id: str, noted: GroupWriteStatus, *, before: Grou
         before=before,
         replaced=GroupOverrides() if noted.replaced is None else _overrides(noted.replaced),
         reverts=None if noted.reverts is None else datetime.fromisoformat(noted.reverts),
+        harm=noted.harm or "",
     )
 
 
@@ -75,6 +76,7 @@ def _noted(write: GroupWrite) -> dict[str, Any]:
         "answered": write.answered,
         "replaced": None if write.replaced == GroupOverrides() else _values(write.replaced),
         "reverts": None if write.reverts is None else timestamp(write.reverts),
+        "harm": write.harm or None,
     }
 
 

@@ -50,7 +50,7 @@ class ModelChoice(Generic[Held]):
             if place in self._asked
             else (self._spare.setdefault(namespace, []), SPARE)
         )
-        newest = (str(spec.get("until")), str(spec.get("fittedAt")), model_documents.key_of(document).name)
+        newest = (str(spec.get("until")), str(spec.get("fitTime")), model_documents.key_of(document).name)
         if len(held) == most and newest < held[0][0]:
             return  # it would be the first to go
         heapq.heappush(held, (newest, self._number, self._hold(document)))

@@ -38,7 +38,7 @@ _LONGEST_NAME: Final = 100
 _POOLS: Final = 4096
 """Different pools that are remembered, some MiB: a namespace has a few."""
 
-_ONLY_WHEN: Final = ("fittedAt", "job")
+_ONLY_WHEN: Final = ("fitTime", "job")
 """Fields that say which run fitted it, and nothing of the group."""
 
 
@@ -88,7 +88,7 @@ def document_of(fitted: GroupModel) -> dict[str, Any]:
         "apiVersion": fields.API_VERSION,
         "kind": KIND,
         "metadata": {"name": name_of(fitted.group, fitted.cluster), "namespace": fitted.namespace},
-        "spec": spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "spec": fields.stored(spec),
     }
 
 

@@ -33,7 +33,7 @@ def spec_of(group_model: GroupModel) -> dict[str, Any]:
         "since": group_model.since.isoformat(),
         "until": group_model.until.isoformat(),
         "days": group_model.days,
-        "fittedAt": _moment_of(group_model.fitted_at),
+        "fitTime": _moment_of(group_model.fitted_at),
         "job": group_model.job,
         "fitted": fitted,
         "rejected": len(group_model.quantities) - fitted,
@@ -70,7 +70,7 @@ def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
         document["kept"] = {
             "since": quantity_model.kept.since.isoformat(),
             "until": quantity_model.kept.until.isoformat(),
-            "fittedAt": _moment_of(quantity_model.kept.fitted_at),
+            "fitTime": _moment_of(quantity_model.kept.fitted_at),
             "valuesPerDay": quantity_model.kept.per_day,
             "tail": _tail_of(quantity_model.kept.tail),
         }

@@ -1,7 +1,6 @@
 """The steps of a decision: each looks at an input, and decides or has nothing to say. `pipeline` has their order.
 
-All have one signature. What several of them need is worked out in `derived`, once, by the modules that know how:
-`assessment` (what does the record show?), `tuning` (which values should the group have?).
+All have one signature. What several need is worked out in `derived`, once, by `assessment` (the record) and `tuning`.
 """
 
 import dataclasses
@@ -11,7 +10,7 @@ from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, 
 from heartbeat_tuner.decision.at_broker import group_reverts, group_savings, group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
-from heartbeat_tuner.decision.gates import record_consent
+from heartbeat_tuner.decision.gates import group_ownership, record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
@@ -52,7 +51,9 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     It comes before the record: pods that crash have none. What stood before is written entry by entry, so it is not
     asked whether these values are good.
     """
-    return harmful_changes.taken_back(inputs.policy, inputs.followed)
+    policy, followed = inputs.policy, inputs.followed
+    back = group_reverts.for_harm(policy, inputs.group, inputs.workload, followed)
+    return back or harmful_changes.taken_back(policy, followed)
 
 
 def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -77,11 +78,12 @@ def workload_is_unseen(inputs: DecisionInput, derived: Derived) -> Decision | No
 
 
 def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
-    """Decide nothing where no pod has the values that the template says."""
-    if inputs.workload.pods:
+    """Decide nothing where no pod runs, or none is ready that could show whose group it is."""
+    policy, workload = inputs.policy, inputs.workload
+    if workload.pods and (inputs.ownership or inputs.group != group_ownership.by_note(policy, workload)):
         return None
-    workload, named = inputs.policy.workload, workload_parts.named(inputs.policy)
-    sentence = say("no pod of {workload} runs container {container}", workload=named, container=workload.container)
+    lacks = "no pod of {workload} " + ("is ready with" if workload.pods else "runs") + " container {container}"
+    sentence = say(lacks, workload=workload_parts.named(policy), container=policy.workload.container)
     return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
 
 

@@ -73,6 +73,8 @@ class GroupWrite:
         before: the last write before it, which is the last again if this one was not done; None once it is known to be.
         replaced: what was in force before it, be it the group's own or the broker's; empty where that was not noted.
         reverts: when the write was done that this one takes back; None where it takes none back.
+        harm: what the write did that this one takes back, as a word of `verifications.Outcome`; empty where a person
+            asked.
     """
 
     cluster: str
@@ -85,6 +87,7 @@ class GroupWrite:
     before: "GroupWrite | None" = None
     replaced: GroupOverrides = GroupOverrides()
     reverts: datetime | None = None
+    harm: str = ""
 
 
 class GroupState(enum.Enum):

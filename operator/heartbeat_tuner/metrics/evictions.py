@@ -31,6 +31,9 @@ BY_LOST_IDS: Final = (Quantity.FAILED_REBALANCES, Quantity.JOIN_ANSWERS)
 """With these, it shows as a member that had to ask for a new id: to ask is a join that fails, and a join that was
 answered but not completed was overtaken by another rebalance, and failed for that."""
 
+NEAR_SCRAPES: Final = 2
+"""A poll gap shows within so many scrapes of the counter that it moved."""
+
 BY_POLLS: Final = (Quantity.POLL_GAP_MAX, Quantity.POLL_AGE)
 """With these, a member that left for want of a poll can be told from one that was removed for its silence."""
 
@@ -120,7 +123,7 @@ def split_by_poll_gaps(
         newest_s = samples.newest_s(ages)
         if newest_s is None or newest_s < change.at.timestamp():
             continue
-        if max(_longest_near_s(change, group, within) for group in (ages, longest_shown)) >= limit.total_seconds():
+        if max(longest_near_s(change, group, within) for group in (ages, longest_shown)) >= limit.total_seconds():
             polls.append(change)
         else:
             silences.append(change)
@@ -135,6 +138,25 @@ def longest_poll_gap_s(observed: Observed, *, since_s: float) -> float | None:
         for series in observed.get(quantity, ())
     )
     return max((max(values) for values in shown if values), default=None)
+
+
+def longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:
+    """Return the greatest value that was new around the time of a change, in seconds; 0 if nothing was.
+
+    What stood there before is an earlier gap, shown still.
+
+    Args:
+        change: when a member lost its id.
+        group: the series of its pod.
+        within: how far from the change counts.
+    """
+    begins_s, ends_s = ((change.at + sign * within).timestamp() for sign in (-1, 1))
+    longest_s = 0.0
+    for series in group:
+        before = series.samples.between(-math.inf, math.nextafter(begins_s, -math.inf)).values
+        near = series.samples.between(math.nextafter(begins_s, -math.inf), ends_s).values
+        longest_s = max([longest_s, *(value for value in near if not before or value != before[-1])])
+    return longest_s
 
 
 def of_pod(group: Sequence[Series], name: str) -> list[Series]:
@@ -153,20 +175,6 @@ def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False
 
 def _changes(times_s: Sequence[float], pod: Pod) -> list[MemberChange]:
     return [MemberChange(datetime.fromtimestamp(at, UTC), pod.name) for at in times_s]
-
-
-def _longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:
-    """Return the greatest value that was new around the time of a change, in seconds; 0 if nothing was.
-
-    What stood there before is an earlier gap, shown still.
-    """
-    begins_s, ends_s = ((change.at + sign * within).timestamp() for sign in (-1, 1))
-    longest_s = 0.0
-    for series in group:
-        before = series.samples.between(-math.inf, math.nextafter(begins_s, -math.inf)).values
-        near = series.samples.between(math.nextafter(begins_s, -math.inf), ends_s).values
-        longest_s = max([longest_s, *(value for value in near if not before or value != before[-1])])
-    return longest_s
 
 
 def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[float]:

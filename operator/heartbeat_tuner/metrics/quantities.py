@@ -55,8 +55,10 @@ def measured(
     """
     around, beats = _around(observed, platform), missing_beats.of_group(observed)
     restarts = downtime.restarts(observed, around)
+    absent = _absences(observed, around, beats)
+    shown = absent.observations if isinstance(absent, Measured) else ()
     return Quantities(
-        absences=_absences(observed, around, beats),
+        absences=absent,
         missing_beats=_missing_beats(beats),
         poll_gaps=_poll_gaps(observed),
         outages=_outages(observed),
@@ -64,7 +66,7 @@ def measured(
         rebalances=_rebalances(observed, around, cooperative=cooperative, changed=changed),
         restarts=_downtimes(observed, restarts, in_place=False),
         crashes=_downtimes(observed, restarts, in_place=True),
-        evictions=lost_sessions.evictions(observed, beats, session_s),
+        evictions=lost_sessions.evictions(observed, beats, session_s, shown),
     )
 
 

@@ -35,9 +35,6 @@ SETTLING: Final = timedelta(seconds=60)
 ENOUGH_BEATS: Final = 12
 """Of a member, between two scrapes: the count may be off by one, so with fewer no period is known to a tenth."""
 
-NEAR_SCRAPES: Final = 2
-"""A poll gap shows within so many scrapes of the counter that it moved."""
-
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
 
@@ -233,7 +230,7 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
         return _Evicted([*counted, *member_changes], counted=len(counted))
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
     silent, left = evictions.split_by_poll_gaps(
-        counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
+        counted, current, limit=watched.poll_limit, within=evictions.NEAR_SCRAPES * interval
     )
     shown, shown_left = evictions.split_by_poll_gaps(
         member_changes, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN

@@ -18,6 +18,7 @@ from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import Effect, EvictionHistory, FollowedChange, Outcome
 from heartbeat_tuner.reconcile import group_history
+from heartbeat_tuner.reconcile.at_broker import group_following
 from heartbeat_tuner.reconcile.group_history import FollowMemory, GroupLook
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.status import landing
@@ -49,9 +50,11 @@ def follow(
         witnesses: asked where a verdict is due.
     """
     change = look.change
-    if change is not None and not workload_parts.written(look.policy, change, look.workload):
+    if change is not None and not (look.is_at_broker or workload_parts.written(look.policy, change, look.workload)):
         return look.policy.followed, look.policy.history, memory  # it is in none of the workloads that are there
     followed = None if change is None else _landed(look, change)
+    if followed is not None and look.is_at_broker and change is not None:
+        followed = group_following.landed(look, change, followed)
     memory, stretches = group_history.disturbances(look, followed, memory)
     history = group_history.history_after(look, change, followed, stretches)
     if change is None or followed is None:
@@ -87,6 +90,8 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
         return FollowedChange(change.at, outcome=Outcome.INCONCLUSIVE, message=missed)
     else:
         followed = FollowedChange(change.at)
+    if look.is_at_broker:
+        return followed
     if _is_seen(look, change):
         is_first = not followed.template
         part = workload_parts.as_written(look.policy, change, workload, is_first=is_first)
@@ -142,6 +147,8 @@ def _still_fails(look: GroupLook, change: Application, followed: FollowedChange)
 def _rollout(look: GroupLook, change: Application, followed: FollowedChange) -> Rollout:
     """Return the rollout as far as the values may be to blame: of several workloads one that fails, if any does."""
     policy, now = look.policy, look.now
+    if look.is_at_broker:
+        return rollout_blame.calm(look.workload.rollout, now)  # nothing was rolled out
     whole = workload_parts.as_written(policy, change, look.workload, is_first=False)
     # Of a workload that is missing the template is not known: then it counts whether the others' is ours.
     stands = whole.is_our_template if look.workload.absent else whole.template == followed.template
@@ -165,6 +172,8 @@ def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Se
         return say("the values before the change at {at:%Y-%m-%dT%H:%M:%SZ} were written again", at=change.reverts)
     if look.is_taken_back:
         return say("somebody took the values back")
+    if look.is_at_broker and followed.deployed is not None:
+        return group_following.OTHER_PODS
     current = look.workload.current
     if followed.landed is None or current is None or current.settings == change.values:
         return None  # while pods differ it is not known

@@ -73,17 +73,25 @@ class GroupLook:
         workload: as it was looked up.
         record: what happened to the group lately.
         now: the time.
+        written_at_broker: our last write into the group's configuration, as a change; None where there is none.
     """
 
     policy: Policy
     workload: Workload
     record: Record | Unknown
     now: datetime
+    written_at_broker: Application | None = None
 
     @property
     def change(self) -> Application | None:
         """The last change."""
-        return self.policy.application
+        return self.written_at_broker if self.is_at_broker else self.policy.application
+
+    @property
+    def is_at_broker(self) -> bool:
+        """Whether the last change is of the group's configuration at the broker, which may not be readable now."""
+        ours, application = self.policy.group_write, self.policy.application
+        return ours is not None and (application is None or ours.at > application.at)
 
     @property
     def is_taken_back(self) -> bool:

@@ -22,7 +22,7 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from heartbeat_tuner.tails import gamma, neighbours, rates, shape_free
+from heartbeat_tuner.tails import gamma, neighbours, open_ends, rates, shape_free
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.hidden_ends import SeenTogether
 from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
@@ -85,6 +85,7 @@ class Pool:
         homes: npt.NDArray[np.int64],
         *,
         hidden: npt.NDArray[np.bool_] | None = None,
+        unended: Array | None = None,
         least_groups: int = 1,
     ) -> dict[int, Self]:
         """Return the pool of each namespace that saw enough: its own groups' and, within bounds, those of others.
@@ -94,16 +95,20 @@ class Pool:
             days: as in `of`.
             homes: a number for each group, the same for those of one namespace.
             hidden: of which groups what is longer than a session does not show; None: of none.
+            unended: how many of `counts` are only known to be longer than the lower edge of their bucket; None: none.
             least_groups: of its own that a namespace needs.
         """
         watched = days > 0
-        counts, days, homes = counts[watched], days[watched], homes[watched]
+        open_counts = np.zeros_like(counts) if unended is None else unended
+        counts, open_counts, days, homes = counts[watched], open_counts[watched], days[watched], homes[watched]
         hides = np.zeros(days.size, dtype=np.bool_) if hidden is None else hidden[watched]
         numbers, homes = np.unique(homes, return_inverse=True)
         if not numbers.size:
             return {}
         several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
-        each = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES]
+        each = np.zeros((len(days), _EDGES.size))
+        for own in several:
+            each[own] = open_ends.longer(counts[own], open_counts[own])[:, _EDGES]
         own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
         ends = [SeenTogether.of_groups(each[own], hides[own], _EDGES) for own in several]
         longer = np.array([end.longer for end in ends])

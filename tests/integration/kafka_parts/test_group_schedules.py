@@ -86,9 +86,9 @@ class FallingPolicies(FakePolicies):
     def _moment(self, status: Mapping[str, Any]) -> tuple[bool, str] | None:
         """Return which write a status is about, and whether it is its note or its end; None where it is neither."""
         before, after = self.status_of(ORDERS).get("groupConfig", {}), status.get("groupConfig", {})
-        if not after or (before.get("at"), before.get("answered")) == (after["at"], after["answered"]):
+        if not after or (before.get("changeTime"), before.get("answered")) == (after["changeTime"], after["answered"]):
             return None
-        return "reverts" in after, "status" if after["answered"] else "note"
+        return "revertedChangeTime" in after, "status" if after["answered"] else "note"
 
 
 class FallingGroups:
@@ -202,7 +202,9 @@ async def test_whoever_leads_next_writes_once_and_never_over_a_person(broker: Fa
     if where.reverts:
         assert not await lead(stage, UNTIL_DANGER)
         assert broker.alterations == [LONG]
-        stage.policies.annotate(ORDERS, REVERT_ANNOTATION, stage.policies.status_of(ORDERS)["groupConfig"]["at"])
+        stage.policies.annotate(
+            ORDERS, REVERT_ANNOTATION, stage.policies.status_of(ORDERS)["groupConfig"]["changeTime"]
+        )
     fall(stage, broker, where)
     assert await lead(stage, UNTIL_DANGER)
     if where.person:

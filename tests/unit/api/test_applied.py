@@ -111,10 +111,10 @@ def test_only_so_many_failures_are_noted_and_none_is_long() -> None:
 @pytest.mark.parametrize(
     "forged",
     [
-        {"reverts": "0001-01-01T00:00:00+14:00"},
-        {"reverts": "9999-12-31T23:59:59-14:00"},
-        {"reverts": "soon"},
-        {"failed": [{**NOTED["failed"][0], "at": "2026-03-02T12:00:00"}]},
+        {"revertedChangeTime": "0001-01-01T00:00:00+14:00"},
+        {"revertedChangeTime": "9999-12-31T23:59:59-14:00"},
+        {"revertedChangeTime": "soon"},
+        {"failed": [{**NOTED["failed"][0], "changeTime": "2026-03-02T12:00:00"}]},
         {"failed": [{**NOTED["failed"][0], "outcome": "x" * 65}]},
         {"failed": [{**NOTED["failed"][0], "promisedPerDay": float("nan")}]},
         {"failed": [{**NOTED["failed"][0], "observedPerDay": -1.0}]},
@@ -132,6 +132,15 @@ def test_a_record_with_a_word_that_cannot_be_counts_for_nothing(forged: dict[str
     assert applied.from_annotation(text, workload_uid="workload-1") == {}
 
 
+def test_names_of_an_earlier_version_are_read() -> None:
+    """Nobody renames what stands at a workload: an upgrade must not forget its changes."""
+    earlier = {"changeTime": "at", "revertedChangeTime": "reverts", "startTime": "begun"}
+    failed = [{earlier.get(name, name): value for name, value in each.items()} for each in NOTED["failed"]]
+    renamed = {earlier.get(name, name): value for name, value in NOTED.items()} | {"failed": failed}
+    assert {"at", "reverts"} <= renamed.keys()
+    assert applied.from_annotation(json.dumps({"app": renamed}), workload_uid="workload-1") == {"app": REVERT}
+
+
 def test_a_word_of_another_version_is_no_reason_to_try_again() -> None:
     """The record stays, and no model can learn from a failure that this version does not know."""
     text = json.dumps({"app": {**NOTED, "failed": [{**NOTED["failed"][0], "outcome": "Excellent"}]}})
@@ -141,7 +150,7 @@ def test_a_word_of_another_version_is_no_reason_to_try_again() -> None:
 
 def test_what_failed_at_no_time_of_ours_did_not_fail() -> None:
     """Neither by the workload's note nor by the status: such a moment cannot be written down again."""
-    forged = [NOTED["failed"][0], {**NOTED["failed"][0], "at": "0001-01-01T00:00:00+14:00"}]
+    forged = [NOTED["failed"][0], {**NOTED["failed"][0], "changeTime": "0001-01-01T00:00:00+14:00"}]
     text = json.dumps({"app": {**NOTED, "failed": forged}})
     assert applied.from_annotation(text, workload_uid="workload-1") == {"app": REVERT}
     assert parsing.policy_of(manifests.policy(status={"reverted": forged})).failed == (FAILED,)

@@ -53,7 +53,12 @@ def test_what_is_noted_is_read_again(canary: Canary) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"hits": "1 x"}, {"others": "-5"}, {"since": "0001-01-01T00:00:00Z"}, {"again": "9999-12-31T00:00:00Z"}],
+    [
+        {"hits": "1 x"},
+        {"others": "-5"},
+        {"since": "0001-01-01T00:00:00Z"},
+        {"again": "9999-12-31T00:00:00Z"},
+    ],
 )
 def test_what_cannot_be_ours_is_no_canary(changes: dict[str, str]) -> None:
     """Somebody may edit a status."""

@@ -1,5 +1,6 @@
 """The CustomResourceDefinition: structural, bounded, and the one that is checked in."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,8 @@ from click.testing import CliRunner
 from pydantic import BaseModel, Field, create_model
 
 from heartbeat_tuner.api import crd
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionType
+from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionType, PredictedFigures
 from heartbeat_tuner.cli import crds
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -69,16 +71,16 @@ def test_yaml_has_no_anchors_and_reads_back(kind: crd.ObjectKind) -> None:
 def test_every_node_is_structural(path: str, node: dict[str, Any]) -> None:
     """The API server would mark the CRD NonStructuralSchema."""
     assert not NOT_STRUCTURAL & node.keys(), path
-    assert "type" in node, path
+    assert "type" in node or node.get("x-kubernetes-int-or-string"), path
     assert node.get("default", ...) is not None, path
 
 
 @pytest.mark.parametrize(("path", "node"), ALL_NODES, ids=PATHS)
 def test_what_cel_reads_is_bounded(path: str, node: dict[str, Any]) -> None:
     """Rules are refused when their estimated cost is beyond the budget, and it is estimated by size."""
-    if node["type"] == "string" and "enum" not in node and node.get("format") != "date-time":
+    if node.get("type") == "string" and "enum" not in node and node.get("format") != "date-time":
         assert node["maxLength"] <= 4096, path
-    if node["type"] == "array":
+    if node.get("type") == "array":
         assert node["maxItems"] <= 16, path
 
 
@@ -87,6 +89,64 @@ def test_every_rule_has_a_message(path: str, node: dict[str, Any]) -> None:
     """A refusal without a sentence shows the user an expression."""
     for rule in node.get("x-kubernetes-validations", ()):
         assert rule.get("message") or rule["messageExpression"], path
+
+
+def fields_of(node: dict[str, Any], path: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield path, name and schema of every field, of objects in lists too."""
+    for name, child in node.get("properties", {}).items():
+        yield f"{path}.{name}", name, child
+        yield from fields_of(child, f"{path}.{name}")
+    if "items" in node:
+        yield from fields_of(node["items"], f"{path}[]")
+
+
+ALL_FIELDS = [
+    entry
+    for kind in crd.KINDS
+    for entry in fields_of(crd.manifest(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"], kind.name)
+]
+FIELD_PATHS = [path for path, _, _ in ALL_FIELDS]
+
+SPEC_LEAVES = [
+    (path, node)
+    for path, _, node in ALL_FIELDS
+    if path.startswith("ConsumerGroupPolicy.spec.") and not {"properties", "items"} & node.keys()
+]
+
+
+@pytest.mark.parametrize(("path", "name", "node"), ALL_FIELDS, ids=FIELD_PATHS)
+def test_fields_follow_the_conventions_of_kubernetes(path: str, name: str, node: dict[str, Any]) -> None:
+    """No floating-point numbers, times are called so, and `kubectl explain` describes each field."""
+    assert node.get("type") != "number", path
+    assert node.get("items", {}).get("type") != "number", path
+    assert node.get("format") != "date-time" or name.endswith("Time"), path
+    assert name[0].islower(), path
+    assert "_" not in name, path
+    assert name == "metadata" or node["description"], path
+
+
+@pytest.mark.parametrize(("path", "node"), SPEC_LEAVES, ids=[path for path, _ in SPEC_LEAVES])
+def test_what_people_write_has_an_example(path: str, node: dict[str, Any]) -> None:
+    """In the description, which `kubectl explain` shows, unless the values are few or there is a default."""
+    assert "such as" in node["description"] or "enum" in node or "default" in node or node["type"] == "boolean", path
+
+
+def test_fractions_are_stored_as_text() -> None:
+    """As short as they can be; whole numbers and words are left alone."""
+    figures = PredictedFigures(
+        evictions_per_month=0.044,
+        evictions_per_month_upper=3.0,
+        stalled_partition_seconds_per_day=1e-5,
+        detection_seconds=22.5,
+    )
+    assert fields.stored(figures) == {
+        "evictionsPerMonth": "0.044",
+        "evictionsPerMonthUpper": "3",
+        "stalledPartitionSecondsPerDay": "1e-05",
+        "detectionSeconds": "22.5",
+    }
+    assert PredictedFigures.model_validate(fields.stored(figures)) == figures
+    assert all(re.fullmatch(crd.NUMBER, text) for text in fields.stored(figures).values())
 
 
 def test_reasons_and_verdicts_stay_open() -> None:

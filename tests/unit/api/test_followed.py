@@ -28,7 +28,7 @@ HISTORY = HistoryStatus(
     since="2026-03-02T12:00:00Z", cluster_ref="main", group_id="orders", values=values_of(worlds.STORM)
 )
 CHANGE = VerificationStatus(at="2026-03-02T12:00:00Z", outcome=Outcome.WORSE)
-WORSE = {"at": "2026-03-02T12:00:00Z", "outcome": "Worse"}
+WORSE = {"changeTime": "2026-03-02T12:00:00Z", "outcome": "Worse"}
 SEEN = {"episodes": 3, "days": 1.0, "perDayLower": 0.6, "perDayUpper": 8.8}
 NOT_OURS = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2019-12-31T23:59:59Z")
 
@@ -154,14 +154,14 @@ def test_no_text_of_a_history_raises(episodes: str, left_out: str) -> None:
 @pytest.mark.parametrize(
     "forged",
     [
-        {"verification": {"at": "2026-03-02T12:00:00Z", "outcome": "Excellent"}},
-        {"verification": {"at": "yesterday", "outcome": "Worse"}},
+        {"verification": {"changeTime": "2026-03-02T12:00:00Z", "outcome": "Excellent"}},
+        {"verification": {"changeTime": "yesterday", "outcome": "Worse"}},
         {"verification": {"outcome": "Worse"}},
         {"verification": 7},
         {"verification": {**WORSE, "effect": {"after": {**SEEN, "days": 1e308}}}},
         {"verification": {**WORSE, "effect": {"after": {**SEEN, "days": float("nan")}}}},
         {"verification": {**WORSE, "effect": {"before": {**SEEN, "perDayUpper": -1.0}, "after": SEEN}}},
-        {"history": {"since": "2026-03-02T12:00:00Z"}},
+        {"history": {"startTime": "2026-03-02T12:00:00Z"}},
         {"history": {**followed.history_status(NOTED).model_dump(by_alias=True), "evicting": [{"episodes": 0}]}},
         {"history": "none"},
         {"reverted": [{"values": {}}]},
@@ -171,7 +171,7 @@ def test_no_text_of_a_history_raises(episodes: str, left_out: str) -> None:
 def test_what_cannot_be_read_hides_nothing_else(forged: dict[str, object]) -> None:
     """A word of another version, or of a person: the change itself stays known, and nothing follows from the word."""
     noted = values_of(worlds.STORM).model_dump(by_alias=True, exclude_none=True)
-    applied = {"values": noted, "previous": noted, "at": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
+    applied = {"values": noted, "previous": noted, "changeTime": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
     policy = parsing.policy_of(manifests.policy(status={"applied": applied, **forged}))
     assert policy.application is not None
     assert policy.followed is None or not policy.followed.is_harmful

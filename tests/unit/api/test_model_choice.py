@@ -13,7 +13,7 @@ def document(namespace: str, group: object, name: str = "", *, at: int = 0) -> d
     fitted_at = f"2026-03-02T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}Z"
     return {
         "metadata": {"namespace": namespace, "name": name or f"{group}"},
-        "spec": {"groupId": group, "until": "2026-03-01", "fittedAt": fitted_at},
+        "spec": {"groupId": group, "until": "2026-03-01", "fitTime": fitted_at},
     }
 
 

@@ -202,7 +202,7 @@ def whole(**fields: Any) -> Callable[[dict[str, Any]], None]:
 KEPT: dict[str, Any] = {
     "since": "2026-01-01",
     "until": "2026-01-02",
-    "fittedAt": "2026-01-03T00:00:00Z",
+    "fitTime": "2026-01-03T00:00:00Z",
     "valuesPerDay": 1,
     "tail": model_documents.document_of(fitted.model())["spec"]["quantities"][0]["tail"],
 }
@@ -238,7 +238,7 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"spec: absence stands there more than once", lambda spec: spec["quantities"].append(spec["quantities"][0])),
     (r"spec: since must not be after until", whole(until="2020-01-01")),
     (r"spec.until: .*'yesterday'", whole(until="yesterday")),
-    (r"spec.fittedAt: must have a time zone", whole(fittedAt="2026-01-01T00:00:00")),
+    (r"spec.fitTime: must have a time zone", whole(fitTime="2026-01-01T00:00:00")),
     (r"spec.groupId: must not hold control", whole(groupId="a\nb")),
     (r"spec.histogramSchema: ", whole(histogramSchema="one")),
     (r"spec.histogramSchema: ", whole(histogramSchema=0)),

@@ -19,7 +19,7 @@ from tests.support import manifests, worlds
 
 VALUES = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
 BEFORE = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
-APPLIED = {"values": VALUES, "previous": BEFORE, "at": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
+APPLIED = {"values": VALUES, "previous": BEFORE, "changeTime": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 TWO: list[dict[str, Any]] = [
@@ -224,8 +224,8 @@ def test_what_was_written_to_each_workload_is_read_of_a_status(spoilt: str | Non
     change = {
         "values": {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"},
         "previous": {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"},
-        "at": "2026-03-01T12:00:00Z",
-        "begun": "2026-03-01T11:00:00Z",
+        "changeTime": "2026-03-01T12:00:00Z",
+        "startTime": "2026-03-01T11:00:00Z",
         "workloadUid": "workload-2",
     }
     noted = {"kind": "StatefulSet", "name": "orders", "container": "worker", "applied": change}
@@ -262,8 +262,8 @@ def test_a_long_value_does_not_fill_the_message() -> None:
     [
         {"verdict": "Marvellous"},
         {"conditions": [{"type": "Ready"}]},
-        {"applied": {**APPLIED, "at": "2026-03-02T11:00:00"}},  # no zone: no moment
-        {"applied": {**APPLIED, "at": "yesterday"}},
+        {"applied": {**APPLIED, "changeTime": "2026-03-02T11:00:00"}},  # no zone: no moment
+        {"applied": {**APPLIED, "changeTime": "yesterday"}},
         {"applied": {**APPLIED, "values": {**VALUES, "fetchWait": "0s"}}},
         {"applied": {**APPLIED, "values": {**VALUES, "fetchWait": "5 s"}}},
     ],
@@ -285,7 +285,7 @@ def test_a_status_is_read() -> None:
 def test_a_word_of_another_version_does_not_forget_the_last_change() -> None:
     """After a rollback of the operator the cooldown still holds."""
     values = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
-    applied = {"values": values, "previous": values, "at": "2026-03-02T12:00:00Z", "workloadUid": "workload-1"}
+    applied = {"values": values, "previous": values, "changeTime": "2026-03-02T12:00:00Z", "workloadUid": "workload-1"}
     status = parsing.status_of({"status": {"reason": "OfTheFuture", "applied": applied}})
     assert status.applied is not None
     assert status.applied.at == "2026-03-02T12:00:00Z"
@@ -328,7 +328,7 @@ def test_one_variable_for_two_settings_is_refused(env: dict[str, Any]) -> None:
         {},
         {"observedGeneration": 1, "applied": APPLIED},
         {"writing": {"change": APPLIED, "revision": 3}},
-        {"takenBack": {"applied": APPLIED, "seen": "2026-03-02T11:30:00Z", "generation": 1}},
+        {"takenBack": {"applied": APPLIED, "detectionTime": "2026-03-02T11:30:00Z", "generation": 1}},
         {"contradicted": {"reason": "NoEffect", "message": "so it is", "generation": 1, "template": "t"}},
         {
             "groupProtocol": "Consumer",
@@ -336,7 +336,7 @@ def test_one_variable_for_two_settings_is_refused(env: dict[str, Any]) -> None:
                 "clusterRef": "main",
                 "groupId": "orders",
                 "workloadUid": "workload-1",
-                "since": "2026-03-02T11:00:00Z",
+                "proofTime": "2026-03-02T11:00:00Z",
             },
         },
     ],

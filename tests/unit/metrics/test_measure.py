@@ -140,6 +140,15 @@ def test_series_that_are_scraped_twice_count_once(twin: dict[str, str]) -> None:
     assert recorded(counters.together(stormy(), again)).evictions == recorded(stormy()).evictions
 
 
+@pytest.mark.parametrize("late", [Quantity.HEARTBEAT_REQUESTS, Quantity.REBALANCE_NOTICES, Quantity.REBALANCES])
+def test_of_two_scrapes_of_a_pod_all_counters_are_of_one(late: Quantity) -> None:
+    """One of the first job's samples is missing: counters of two jobs are of no common moment, and show no eviction."""
+    other = counters.stormy(PODS, SINCE - timedelta(minutes=5, seconds=3), NOW - timedelta(seconds=3), job="other")
+    found = counters.together(stormy(), other)
+    found[late] = [one if "job" in one.labels else one.until(NOW.timestamp() - 1.0) for one in found[late]]
+    assert recorded(found).evictions >= recorded(stormy()).evictions - len(PODS)
+
+
 def test_accepted_beats_that_nobody_counts_invent_no_eviction() -> None:
     """An exporter that does not count accepted beats makes every request look refused; but nobody had to rejoin."""
     found = quiet()

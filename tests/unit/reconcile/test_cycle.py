@@ -40,7 +40,7 @@ async def test_a_storm_is_cured_with_one_write() -> None:
     status = stage.policies.status_of(ORDERS)
     assert (status["verdict"], status["reason"]) == ("Change", "CadenceExceedsSession")
     assert status["summary"]["sessionTimeout"] == "1s → 30s"
-    assert status["applied"]["at"] == "2026-03-02T12:01:00Z"
+    assert status["applied"]["changeTime"] == "2026-03-02T12:01:00Z"
     assert stage.condition("Ready") == ("True", "Watching")
     assert stage.condition("MetricsAvailable") == ("True", "Fresh")
     assert stage.condition("Feasible") == ("True", "Feasible")
@@ -505,7 +505,7 @@ async def test_what_was_written_is_not_forgotten_when_the_status_could_not_be() 
     stage.policies.error = None
     stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
     await stage.cycle()
-    assert stage.policies.status_of(ORDERS)["applied"]["at"] == "2026-03-02T12:01:00Z"
+    assert stage.policies.status_of(ORDERS)["applied"]["changeTime"] == "2026-03-02T12:01:00Z"
     assert stage.condition("Applied") == ("False", "Cooldown")
     assert len(stage.workloads.writes) == 1
 

@@ -43,14 +43,14 @@ async def test_a_change_goes_to_the_next_workload_when_the_pods_before_it_stayed
     several.roll_out(stage, FIRST)
     await stage.cycle(worlds.seconds(30))
     assert several.writes(stage) == BOTH[:1]
-    assert "landed" not in stage.policies.status_of(ORDERS)["verification"]
+    assert "readyTime" not in stage.policies.status_of(ORDERS)["verification"]
     await stage.cycle()
     assert several.writes(stage) == BOTH
     several.roll_out(stage, SECOND)
     await settle(stage)
     assert stage.condition("Applied") == ("True", "Applied")
     assert "Deployment shop/orders-a, Deployment shop/orders-b" in stage.message("Applied")
-    assert "landed" in stage.policies.status_of(ORDERS)["verification"]
+    assert "readyTime" in stage.policies.status_of(ORDERS)["verification"]
     await settle(stage, 5)
     assert several.writes(stage) == BOTH
 
@@ -322,7 +322,12 @@ async def test_harm_that_showed_before_a_workload_was_deleted_is_taken_back_from
     several.roll_out(stage, SECOND)
     await settle(stage)
     status = stage.policies.status_of(ORDERS)
-    worse = {**status["verification"], "outcome": "Worse", "message": "9 episodes", "reached": "2026-03-02T12:09:00Z"}
+    worse = {
+        **status["verification"],
+        "outcome": "Worse",
+        "message": "9 episodes",
+        "outcomeTime": "2026-03-02T12:09:00Z",
+    }
     stage.policies.have_status(ORDERS, {**status, "verification": worse})
     stage.workloads.stored.pop(SECOND)
     several.feed(stage)
@@ -340,7 +345,7 @@ async def test_nothing_is_learnt_or_begun_while_a_workload_is_missing() -> None:
     several.feed(stage)
     await settle(stage, 5)
     assert several.writes(stage) == BOTH
-    assert "landed" not in stage.policies.status_of(ORDERS)["verification"]
+    assert "readyTime" not in stage.policies.status_of(ORDERS)["verification"]
     assert stage.condition("Ready") == ("False", "WorkloadNotFound")
 
 
@@ -470,9 +475,12 @@ async def test_what_comes_between_two_workloads_is_no_record_of_the_time_before(
     several.roll_out(stage, SECOND)
     await settle(stage, 30)
     status = stage.policies.status_of(ORDERS)
-    assert [noted["applied"]["at"] for noted in status["workloads"]] == ["2026-03-02T12:01:00Z", "2026-03-02T12:32:00Z"]
-    assert status["verification"]["landed"] == "2026-03-02T12:34:00Z"
-    assert status["history"]["since"] == "2026-03-02T11:01:01Z"
+    assert [noted["applied"]["changeTime"] for noted in status["workloads"]] == [
+        "2026-03-02T12:01:00Z",
+        "2026-03-02T12:32:00Z",
+    ]
+    assert status["verification"]["readyTime"] == "2026-03-02T12:34:00Z"
+    assert status["history"]["startTime"] == "2026-03-02T11:01:01Z"
     assert status["verification"]["effect"]["before"]["episodes"] == 4  # one in 15 minutes of the hour before 12:01
 
 

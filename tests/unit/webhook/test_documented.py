@@ -85,7 +85,7 @@ def test_the_documented_initial_policy_is_one() -> None:
     body = yaml.safe_load(text)
     body["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
     assert enrolment.enrolment_of(body) is None  # nothing is recommended yet
-    values = {"values": {"sessionTimeout": "30s"}, "validUntil": "2026-01-02T00:00:00Z"}
+    values = {"values": {"sessionTimeout": "30s"}, "expirationTime": "2026-01-02T00:00:00Z"}
     found = enrolment.enrolment_of({**body, "status": {"observedGeneration": 1, "initial": values}})
     assert found is not None
     assert found.values is not None

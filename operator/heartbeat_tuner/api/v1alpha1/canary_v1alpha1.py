@@ -81,15 +81,15 @@ class CanarySpec(Model):
     ] = "1h"
 
 
-def _moment_field(description: str) -> object:
-    return Field(description=description, json_schema_extra={"format": "date-time"})
+def _moment_field(alias: str, description: str) -> object:
+    return Field(alias=alias, description=description, json_schema_extra={"format": "date-time"})
 
 
 class CanaryStatus(Model):
     """New values in some pods, before the workload's template gets them."""
 
-    since: Annotated[str, AfterValidator(moment), _moment_field("Start of the canary.")]
-    until: Annotated[str, AfterValidator(moment), _moment_field("Latest end of the canary.")]
+    since: Annotated[str, AfterValidator(moment), _moment_field("startTime", "Start of the canary.")]
+    until: Annotated[str, AfterValidator(moment), _moment_field("deadlineTime", "Latest end of the canary.")]
     values: Annotated[SettingValues, Field(description="Values on trial.")]
     previous: Annotated[SettingValues, Field(description="Values of the other pods.")]
     entries: Annotated[
@@ -113,15 +113,19 @@ class CanaryStatus(Model):
         int, Field(ge=0, le=MOST_PODS, description="Number of the newest pod that may get the values.")
     ] = 0
     replaced: Annotated[Uid | None, Field(description="Pod that the operator evicted last.")] = None
-    replaced_at: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("Time of the eviction.")] = None
+    replaced_at: Annotated[
+        str | None, AfterValidator(moment_or_none), _moment_field("replacementTime", "Time of the eviction.")
+    ] = None
     landed: Annotated[
-        str | None, AfterValidator(moment_or_none), _moment_field("When all canary pods were first ready.")
+        str | None, AfterValidator(moment_or_none), _moment_field("readyTime", "When all canary pods were first ready.")
     ] = None
     exposed_seconds: Annotated[
         float, Field(ge=0.0, le=1e6, allow_inf_nan=False, description="Seconds of observation of canary pods.")
     ] = 0.0
     seen_until: Annotated[
-        str | None, AfterValidator(moment_or_none), _moment_field("End of the observation so far.")
+        str | None,
+        AfterValidator(moment_or_none),
+        _moment_field("lastObservationTime", "End of the observation so far."),
     ] = None
     hits: Annotated[
         str,
@@ -132,7 +136,7 @@ class CanaryStatus(Model):
         Field(max_length=MAX_MESSAGE, description="Episodes of evictions at other pods, in seconds since the start."),
     ] = ""
     again: Annotated[
-        str | None, AfterValidator(moment_or_none), _moment_field("Earliest start of the next canary.")
+        str | None, AfterValidator(moment_or_none), _moment_field("nextStartTime", "Earliest start of the next canary.")
     ] = None
     promise: PromiseStatus | None = None
     left_alone: Annotated[

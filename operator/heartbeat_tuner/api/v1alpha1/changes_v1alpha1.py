@@ -65,7 +65,7 @@ class FailedStatus(Model):
 
     values: SettingValues
     previous: SettingValues
-    at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    at: Annotated[str, AfterValidator(moment), Field(alias="changeTime", json_schema_extra={"format": "date-time"})]
     outcome: Annotated[str, Field(max_length=64, description="Worse or RolloutFailed.")]
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="The evidence.")]
     spec: Annotated[str, Field(max_length=64, description="Fingerprint of the spec at that time.")]
@@ -89,7 +89,7 @@ class Applied(Model):
 
     values: SettingValues
     previous: SettingValues
-    at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    at: Annotated[str, AfterValidator(moment), Field(alias="changeTime", json_schema_extra={"format": "date-time"})]
     workload_uid: Annotated[Uid, Field(description="uid of the changed object.")]
     container: Annotated[LabelName | None, Field(description="Changed container.")] = None
     entries: Annotated[
@@ -104,12 +104,17 @@ class Applied(Model):
     reverts: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(description="Time of the change that this one reverts.", json_schema_extra={"format": "date-time"}),
+        Field(
+            alias="revertedChangeTime",
+            description="Time of the change that this one reverts.",
+            json_schema_extra={"format": "date-time"},
+        ),
     ] = None
     begun: Annotated[
         str | None,
         AfterValidator(moment_or_none),
         Field(
+            alias="startTime",
             description="When the change was written to the first of several workloads.",
             json_schema_extra={"format": "date-time"},
         ),
@@ -148,7 +153,7 @@ class TakenBackStatus(Model):
     seen: Annotated[
         str,
         AfterValidator(moment),
-        Field(description="Time of detection.", json_schema_extra={"format": "date-time"}),
+        Field(alias="detectionTime", description="Time of detection.", json_schema_extra={"format": "date-time"}),
     ]
     generation: Annotated[int, Field(description="Generation of the policy at that time.")]
     by: Annotated[str | None, Field(max_length=128, description="Field manager that owns the values now, if any.")] = (
@@ -204,12 +209,13 @@ class VerificationStatus(Model):
     at: Annotated[
         str,
         AfterValidator(moment),
-        Field(description="Time of the change.", json_schema_extra={"format": "date-time"}),
+        Field(alias="changeTime", description="Time of the change.", json_schema_extra={"format": "date-time"}),
     ]
     landed: Annotated[
         str | None,
         AfterValidator(moment_or_none),
         Field(
+            alias="readyTime",
             description="Time since which all pods are ready with the change.",
             json_schema_extra={"format": "date-time"},
         ),
@@ -219,6 +225,7 @@ class VerificationStatus(Model):
         str | None,
         AfterValidator(moment_or_none),
         Field(
+            alias="otherChangeTime",
             description="When another change of the template was seen. The operator then does not revert.",
             json_schema_extra={"format": "date-time"},
         ),
@@ -234,7 +241,7 @@ class VerificationStatus(Model):
     reached: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(description="Time of the outcome.", json_schema_extra={"format": "date-time"}),
+        Field(alias="outcomeTime", description="Time of the outcome.", json_schema_extra={"format": "date-time"}),
     ] = None
     effect: EffectStatus | None = None
 
@@ -246,14 +253,14 @@ class EvictingSessionStatus(Model):
     episodes: Annotated[int, Field(ge=1, description="Of evictions.")]
     days: Annotated[float, Field(ge=1.0, le=MAX_DAYS, description="In which they were counted.")]
     on_days: Annotated[int, Field(ge=1, description="Days of 24 hours that have all of them.")]
-    until: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    until: Annotated[str, AfterValidator(moment), Field(alias="endTime", json_schema_extra={"format": "date-time"})]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
 
 
 class HistoryStatus(Model):
     """Evictions of live members while the values before the last change were set."""
 
-    since: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    since: Annotated[str, AfterValidator(moment), Field(alias="startTime", json_schema_extra={"format": "date-time"})]
     cluster_ref: Annotated[str, Field(max_length=63)]
     group_id: Annotated[str, Field(max_length=255)]
     values: Annotated[SettingValues, Field(description="Values at the end of the record.")]

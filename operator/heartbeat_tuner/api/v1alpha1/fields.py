@@ -56,6 +56,27 @@ class Model(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
 
 
+def stored(model: BaseModel) -> dict[str, Any]:
+    """Return a model as the API server stores it: without what is None, and each fraction as a text.
+
+    A fraction that is a JSON number is read otherwise by each language and tool; Kubernetes' types have none.
+    """
+    document: dict[str, Any] = _as_texts(model.model_dump(mode="json", by_alias=True, exclude_none=True))
+    return document
+
+
+def _as_texts(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _as_texts(child) for name, child in value.items()}
+        case list():
+            return [_as_texts(child) for child in value]
+        case float():
+            return repr(value).removesuffix(".0")
+        case _:
+            return value
+
+
 class Computed(str):
     """A CEL expression that gives a rule's message, for a message that repeats a part of the value."""
 

@@ -19,7 +19,11 @@ class GroupWriteStatus(Model):
 
     values: GroupValues
     previous: Annotated[GroupValues, Field(description="What was set for the group before; to be written to go back.")]
-    at: Annotated[str, AfterValidator(moment), Field(description="When.", json_schema_extra={"format": "date-time"})]
+    at: Annotated[
+        str,
+        AfterValidator(moment),
+        Field(alias="changeTime", description="Time of the write.", json_schema_extra={"format": "date-time"}),
+    ]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the policy asked for.")]
     answered: Annotated[bool, Field(description="Whether the broker was seen to have the values.")]
     replaced: Annotated[
@@ -29,9 +33,13 @@ class GroupWriteStatus(Model):
         str | None,
         AfterValidator(moment_or_none),
         Field(
-            description="When the write was done that this one took back; absent for a change.",
+            alias="revertedChangeTime",
+            description="Time of the write that this one reverts; absent for a change.",
             json_schema_extra={"format": "date-time"},
         ),
+    ] = None
+    harm: Annotated[
+        str | None, Field(max_length=63, description="What that write did; absent where a person asked for it back.")
     ] = None
 
 

@@ -13,7 +13,16 @@ from pydantic import ConfigDict, Field, model_validator
 
 from heartbeat_tuner.api.names import PerhapsClusterName, Word
 from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, PrinterColumn, group_id_rules, rules
-from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import Count, Day, EarlierTailSpec, Moment, RejectedSpec, Tail, Time
+from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import (
+    Count,
+    Day,
+    EarlierTailSpec,
+    Moment,
+    RejectedSpec,
+    Tail,
+    Time,
+    fit_time,
+)
 from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
 from heartbeat_tuner.tails.hidden_ends import MOST_SPREAD
 
@@ -32,7 +41,10 @@ PerDay = Annotated[float, Field(allow_inf_nan=False, ge=_LEAST_A_DAY, le=_DAY_OF
 Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
 Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=MOST_SPREAD)]
 
-_OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: it is the most that there may be")
+_OF_A_RATE: Final = (
+    "double(self.upper) >= double(self.mean)",
+    "upper must not be below mean: it is the most that there may be",
+)
 
 
 class RateSpec(Model):
@@ -50,7 +62,7 @@ class RateSpec(Model):
         return self
 
 
-_OF_A_DURATION: Final = ("self.worth > 0.0", "worth must be above 0: it rests on something")
+_OF_A_DURATION: Final = ("double(self.worth) > 0.0", "worth must be above 0: it rests on something")
 
 
 class DurationSpec(Model):
@@ -124,7 +136,10 @@ class PoolSpec(Model):
 
 _EITHER: Final = ("has(self.tail) != has(self.rejected)", "must have either a tail or the reason why it is rejected")
 _DOWNTIMES: Final = (
-    f"!has(self.rate) || !(self.name in {sorted(DOWNTIMES)}) || self.rate.upper <= {MOST_DOWNTIMES_PER_DAY:.1f}",
+    (
+        f"!has(self.rate) || !(self.name in {sorted(DOWNTIMES)}) || "
+        f"double(self.rate.upper) <= {MOST_DOWNTIMES_PER_DAY:.1f}"
+    ),
     f"crashes and restarts must be at most {MOST_DOWNTIMES_PER_DAY:g} a member-day: one takes a minute or more",
 )
 _BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only where the newest is rejected")
@@ -165,7 +180,7 @@ class QuantitySpec(Model):
 
 _ORDER: Final = ("self.since <= self.until", "since must not be after until")
 _WATCHED: Final = (
-    "self.quantities.all(one, one.groupDays <= double(self.days) + 1.0)",
+    "self.quantities.all(one, double(one.groupDays) <= double(self.days) + 1.0)",
     "groupDays must not be more than days: a group is not watched for longer than there are data",
 )
 
@@ -191,11 +206,11 @@ class ModelSpec(Model):
     since: Annotated[Day, Field(description="First day of the data (UTC).")]
     until: Annotated[Day, Field(description="Last day of the data (UTC).")]
     days: Annotated[int, Field(ge=0, le=int(_DAYS), description="Number of days with data.")]
-    fitted_at: Annotated[Moment, Field(description="When these numbers were first fitted.")]
+    fitted_at: Annotated[Moment, fit_time("When these numbers were first fitted.")]
     job: Annotated[str, Field(max_length=253, description="Run that fitted them.")]
     fitted: Annotated[int, Field(ge=0, description="Number of quantities with a tail.")]
     rejected: Annotated[int, Field(ge=0, description="Number of quantities without a tail.")]
-    quantities: Annotated[list[QuantitySpec], Field(max_length=16)]
+    quantities: Annotated[list[QuantitySpec], Field(max_length=16, description="What was measured, each once.")]
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:

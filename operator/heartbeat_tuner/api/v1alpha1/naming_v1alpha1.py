@@ -50,7 +50,13 @@ MetricsName = Annotated[
 
 
 _METRIC_NAMES: Final[dict[str, Any]] = {
-    quantity.name.lower(): (Annotated[MetricsName | None, Field(description=f"The metric: {quantity.title}.")], None)
+    quantity.name.lower(): (
+        Annotated[
+            MetricsName | None,
+            Field(description=f"The metric: {quantity.title}. A name such as my_{quantity.name.lower()}."),
+        ],
+        None,
+    )
     for quantity in custom.QUANTITIES.values()
 }
 
@@ -68,11 +74,15 @@ class LabelNames(Model):
 
     namespace: Annotated[
         MetricsName | None,
-        Field(description="Label of the pod's namespace, for series without a label `namespace`."),
+        Field(description="Label of the pod's namespace, such as kubernetes_namespace. Default: `namespace`."),
     ] = None
-    pod: Annotated[MetricsName | None, Field(description="Label of the pod's name. Default: `pod`.")] = None
-    group: Annotated[MetricsName | None, Field(description="Label of the consumer group.")] = None
-    client_id: Annotated[MetricsName | None, Field(description="Label of the consumer's client.id.")] = None
+    pod: Annotated[
+        MetricsName | None, Field(description="Label of the pod's name, such as kubernetes_pod_name. Default: `pod`.")
+    ] = None
+    group: Annotated[MetricsName | None, Field(description="Label of the consumer group, such as kafka_group.")] = None
+    client_id: Annotated[
+        MetricsName | None, Field(description="Label of the consumer's client.id, such as client.")
+    ] = None
 
 
 class Metrics(Model):

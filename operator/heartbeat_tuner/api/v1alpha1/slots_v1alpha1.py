@@ -29,7 +29,11 @@ class SlotStatus(Model):
     pod: Annotated[str | None, Field(max_length=253, description="Pod that holds the slot.")] = None
     since: Annotated[
         str | None,
-        Field(description="Time of the last change of state.", json_schema_extra={"format": "date-time"}),
+        Field(
+            alias="lastTransitionTime",
+            description="Time of the last change of state.",
+            json_schema_extra={"format": "date-time"},
+        ),
     ] = None
     waiting: Annotated[str | None, Field(max_length=253, description="Gated pod that gets the slot next.")] = None
 
@@ -39,7 +43,10 @@ class GatedPod(Model):
 
     pod: Annotated[str, Field(max_length=253)]
     id: Annotated[str | None, Field(max_length=253, description="Id that the pod waits for.")] = None
-    since: Annotated[str, Field(description="Creation time of the pod.", json_schema_extra={"format": "date-time"})]
+    since: Annotated[
+        str,
+        Field(alias="creationTime", description="Creation time of the pod.", json_schema_extra={"format": "date-time"}),
+    ]
 
 
 class SlotsStatus(Model):

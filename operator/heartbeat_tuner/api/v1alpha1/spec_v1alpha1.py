@@ -50,8 +50,10 @@ class WorkloadRefSpec(Model):
         names.plain("|".join(KINDS), f"must be {' or '.join(KINDS)}"),
         Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)}),
     ] = DEPLOYMENT
-    name: Annotated[ObjectName, Field(description="Name of the workload.")]
-    container: Annotated[LabelName, Field(description="Container of the consumer. The operator patches its env.")]
+    name: Annotated[ObjectName, Field(description="Name of the workload, such as orders-consumer.")]
+    container: Annotated[
+        LabelName, Field(description="Container of the consumer, such as app. The operator patches its env.")
+    ]
 
 
 class EnvRef(Model):
@@ -63,7 +65,9 @@ class EnvRef(Model):
 class InstanceIdRef(Model):
     """Environment variable of a member's static id."""
 
-    name: Annotated[EnvName, Field(description="Name of the variable for group.instance.id.")]
+    name: Annotated[
+        EnvName, Field(description="Name of the variable for group.instance.id, such as KAFKA_GROUP_INSTANCE_ID.")
+    ]
 
 
 class EnvNames(Model):
@@ -211,7 +215,7 @@ class Spec(Model):
     group_id: Annotated[
         GroupId,
         Field(
-            description="Consumer group (group.id). Immutable.",
+            description="Consumer group (group.id), such as orders. Immutable.",
             json_schema_extra=group_id_rules("delete the policy and create another"),
         ),
     ]

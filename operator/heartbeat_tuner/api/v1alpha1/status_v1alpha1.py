@@ -184,7 +184,7 @@ class OwnershipStatus(Model):
     since: Annotated[
         str,
         AfterValidator(moment),
-        Field(description="Time of the first proof.", json_schema_extra={"format": "date-time"}),
+        Field(alias="proofTime", description="Time of the first proof.", json_schema_extra={"format": "date-time"}),
     ]
 
 
@@ -205,6 +205,7 @@ class Initial(Model):
         str,
         AfterValidator(moment),
         Field(
+            alias="expirationTime",
             description="Expiry of the values. The operator extends it while it observes the group.",
             json_schema_extra={"format": "date-time"},
         ),

@@ -6,9 +6,9 @@ share above 1 or a time beyond the last bucket.
 
 import math
 from datetime import date
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
 
 from heartbeat_tuner.api.v1alpha1.fields import Model, moment, rules
 from heartbeat_tuner.tails.histogram import EDGES_S
@@ -41,6 +41,13 @@ Day = Annotated[
 
 Moment = Annotated[str, AfterValidator(moment), Field(max_length=40, json_schema_extra={"format": "date-time"})]
 
+
+def fit_time(description: str) -> Any:
+    """Return the field of a fit's time; files of earlier versions have it under another name."""
+    names = AliasChoices("fitTime", "fittedAt")
+    return Field(validation_alias=names, serialization_alias="fitTime", description=description)
+
+
 Distance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Time = Annotated[float, Field(allow_inf_nan=False, ge=0, le=LONGEST_S)]
 Share = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)]
@@ -48,7 +55,10 @@ Count = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Variance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_LOGS**2)]
 
 _POSITIVE_DEFINITE: Final = (
-    "self.shape > 0.0 && self.shape * self.logScale > self.shapeLogScale * self.shapeLogScale",
+    (
+        "double(self.shape) > 0.0 && "
+        "double(self.shape) * double(self.logScale) > double(self.shapeLogScale) * double(self.shapeLogScale)"
+    ),
     "must be a covariance: positive variances, and a covariance within them",
 )
 
@@ -59,7 +69,15 @@ class Covariance(Model):
     model_config = ConfigDict(json_schema_extra=rules(_POSITIVE_DEFINITE))
 
     shape: Annotated[Variance, Field(description="Variance of the shape.")]
-    shape_log_scale: Annotated[float, Field(allow_inf_nan=False, ge=-(_LOGS**2), le=_LOGS**2)]
+    shape_log_scale: Annotated[
+        float,
+        Field(
+            allow_inf_nan=False,
+            ge=-(_LOGS**2),
+            le=_LOGS**2,
+            description="Covariance of the shape and the logarithm of the scale.",
+        ),
+    ]
     log_scale: Annotated[Variance, Field(description="Variance of the logarithm of the scale.")]
 
     @model_validator(mode="after")
@@ -70,8 +88,11 @@ class Covariance(Model):
         return self
 
 
-_HAS_A_MEAN: Final = ("self.shape < 1.0", "shape must be below 1: the mean would be infinite")
-_POSITIVE: Final = ("self.thresholdSeconds > 0.0 && self.share > 0.0", "thresholdSeconds and share must be above 0")
+_HAS_A_MEAN: Final = ("double(self.shape) < 1.0", "shape must be below 1: the mean would be infinite")
+_POSITIVE: Final = (
+    "double(self.thresholdSeconds) > 0.0 && double(self.share) > 0.0",
+    "thresholdSeconds and share must be above 0",
+)
 
 
 class Tail(Model):
@@ -131,8 +152,8 @@ class RejectedSpec(Model):
 class EarlierTailSpec(Model):
     """Tail of an earlier fit, used for at most 28 days while the newest is rejected."""
 
-    since: Day
-    until: Day
-    fitted_at: Moment
+    since: Annotated[Day, Field(description="First day of its data (UTC), such as 2026-02-15.")]
+    until: Annotated[Day, Field(description="Last day of its data (UTC), such as 2026-02-28.")]
+    fitted_at: Annotated[Moment, fit_time("When it was fitted.")]
     values_per_day: Annotated[Count, Field(description="Values a day at that time.")]
     tail: Tail

@@ -12,10 +12,18 @@ class ObjectiveSpec(Model):
 
     max_detection_time: Annotated[
         Duration | None,
-        Field(description="Longest time from a crash to reassignment; limits the session. Default: 60s; kafkajs: 5m."),
+        Field(
+            description="Longest time from a crash to reassignment, such as 30s; limits the session. 60s; kafkajs: 5m."
+        ),
     ] = None
     max_false_evictions_per_month: Annotated[
-        float, Field(ge=0, le=100_000, description="Limit for evictions of live members in the group in 30 days.")
+        float,
+        Field(
+            ge=0,
+            le=100_000,
+            description="Limit for evictions of live members in the group in 30 days, such as 2 or '0.5'.",
+            json_schema_extra={"x-kubernetes-int-or-string": True, "default": 1},
+        ),
     ] = 1.0
 
 

@@ -129,6 +129,9 @@ def since_the_change(
     if change is not None and change.values == current:
         landed = None if followed is None or followed.at != change.at else followed.landed
         since_s = max(since_s, (landed or change.at).timestamp())
+    write = policy.group_write
+    if write is not None and followed is not None and followed.at == write.at:
+        since_s = max(since_s, (followed.landed or write.at).timestamp())
     return counted(history, datetime.fromtimestamp(since_s, UTC), now)
 
 

@@ -34,9 +34,9 @@ def after_other_values(
         values: that are set from now on.
         now: the time.
     """
-    change = policy.application
-    if change is not None and change.values == values and change.at > history.since:
-        counted = eviction_evidence.counted(history, history.since, change.at)
+    replaced = _replaced_at(policy, values)
+    if replaced is not None and replaced > history.since:
+        counted = eviction_evidence.counted(history, history.since, replaced)
     else:
         counted = eviction_evidence.since_the_change(history, policy, followed, history.values, now)
     known = [noted for noted in history.evicting if noted.spec == policy.spec]
@@ -53,6 +53,14 @@ def after_other_values(
         until = until or before.until
     known.append(EvictingSession(session, counted.episodes, counted.days, counted.on_days, until or now, policy.spec))
     return tuple(sorted(known, key=lambda noted: noted.session, reverse=True)[:MOST_EVICTING])
+
+
+def _replaced_at(policy: Policy, values: LivenessSettings) -> datetime | None:
+    """Return when we wrote values that are set now; None where we did not."""
+    change, write = policy.application, policy.group_write
+    if write is not None and write.values.session_timeout == values.session_timeout:
+        return write.at
+    return change.at if change is not None and change.values == values else None
 
 
 def refusal(

@@ -1,5 +1,7 @@
 """May entries of a container's environment be written, or does another manager own them? Pure."""
 
+from collections.abc import Sequence
+
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -38,10 +40,18 @@ def finding(policy: Policy, reference: WorkloadRef, workload: Workload, target: 
     return Finding(
         Reason.FIELD_OWNED,
         say(
-            "container {container} has env entries of {managers} where the tuner would write; nothing is forced. Take "
-            "out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's entries win over them",
+            "container {container} has env entries of {managers} where the operator would write; it overwrites "
+            "nobody's entries. Take out of the manifest's env: {lines}. If no manifest has them, run: {command}. "
+            "Values from envFrom may stay: the operator's entries take precedence",
             container=reference.container,
             managers=managers,
             lines=lines,
+            command=_removal(reference, [policy.env_names[setting] for setting in owned]),
         ),
     )
+
+
+def _removal(reference: WorkloadRef, names: Sequence[str]) -> str:
+    """Return the command by which a person removes entries of a container's environment."""
+    workload = f"{reference.kind.lower()}/{reference.key.name} --namespace {reference.key.namespace}"
+    return f"kubectl set env {workload} --containers {reference.container} {' '.join(f'{name}-' for name in names)}"

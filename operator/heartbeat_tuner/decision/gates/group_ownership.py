@@ -6,9 +6,9 @@ operator's configuration grants the group. Before that nothing of the group is s
 
 A proof outlives the moment. Members are gone for a while in a storm, a rollout or a crash, so a group stays the
 policy's for as long as it was seen to be, an hour at most: an address that Kubernetes gave to another pod while Kafka
-still shows its former user proves nothing for longer than that session lasts. And a workload without running pods has
-nobody to prove anything with: by the note in its status it goes on as a group without members, whatever Kafka says of
-it, since anybody who may write statuses could write such a note.
+still shows its former user proves nothing for longer than that session lasts. And a workload without a pod that is
+ready has nobody to prove anything with: by the note in its status it goes on as a group without members, whatever Kafka
+says of it, since anybody who may write statuses could write such a note.
 """
 
 import dataclasses
@@ -93,10 +93,19 @@ def shown(
         return described
     if isinstance(described, UnreadableGroup) and not described.tells_of_group:
         return described
+    return by_note(policy, workload) or Finding(Reason.GROUP_NOT_OWNED, _sentence(policy, workload))
+
+
+def by_note(policy: Policy, workload: Workload) -> Group | None:
+    """Return the group without members that a note lets a policy have; None where pods are ready, or there is no note.
+
+    Pods that crash with our values are members of nothing, and what did harm has to be taken back from them.
+    """
     note = policy.ownership
-    if not workload.pods and note is not None and _is_of(note, policy, workload):
-        return Group(policy.group_id, GroupState.EMPTY, (), consumer_protocol=note.consumer_protocol)
-    return Finding(Reason.GROUP_NOT_OWNED, _sentence(policy, workload))
+    can_prove = any(pod.ready_since is not None for pod in workload.pods)
+    if can_prove or note is None or not _is_of(note, policy, workload):
+        return None
+    return Group(policy.group_id, GroupState.EMPTY, (), consumer_protocol=note.consumer_protocol)
 
 
 def why(described: Described, workload: Workload) -> str:

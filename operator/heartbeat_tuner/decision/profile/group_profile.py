@@ -17,6 +17,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Circumstances
 from heartbeat_tuner.decision.profile import censored, delay_laws
 from heartbeat_tuner.decision.profile.group_facts import Facts, watched_days
+from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.metrics.measured import (
     ABSENCE,
     CRASH_DOWNTIME,
@@ -71,7 +72,7 @@ def profile(model: GroupModel, facts: Facts) -> Profile:
     absences = model.quantities[ABSENCE]
     evicted = model.quantities.get(EVICTION)
     evicted = None if evicted is None or not evicted.values else evicted
-    pauses = _pauses(absences, whole=POLL_GAP in model.quantities, evicted=evicted)
+    pauses = _pauses(absences, whole=_shows_all(model) and evicted is None, evicted=evicted)
     handlers, slow = _handlers(model, facts)
     if catalogue.client(facts.client).handler_delays_beat:
         # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
@@ -135,7 +136,7 @@ def _pauses(absences: QuantityModel, *, whole: bool, evicted: QuantityModel | No
 
     Args:
         absences: that were seen.
-        whole: whether gaps between polls show them: as they were, whatever became of the member; missing beats do not.
+        whole: whether gaps between polls show all of them, as they were, whatever became of the member.
         evicted: the evictions that are counted among them, by what each of them outlasted; None without any.
     """
     days, largest_s = absences.member_days, absences.largest_s or 0.0
@@ -149,6 +150,12 @@ def _pauses(absences: QuantityModel, *, whole: bool, evicted: QuantityModel | No
     is_one_session = evicted.largest_s < _ABOUT_THE_SAME * evicted.median_s
     count = evicted.values if is_one_session else evicted.values // 2
     return censored.outlasting(pauses, count, evicted.member_days or days, from_s=evicted.median_s)
+
+
+def _shows_all(model: GroupModel) -> bool:
+    """Whether gaps between polls show absences: handlers are usually sooner back."""
+    median_s = _median_s(model, POLL_GAP)
+    return median_s is not None and median_s < HANDLERS_FROM_S
 
 
 def _unseen(member_days: float) -> FailureProcess:

@@ -21,6 +21,9 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, dense_of_table
 
 _BLOCK_DAYS: Final = BLOCK_S / 86_400.0
+_COUNTED: Final = 0.9
+"""Of the time in which values showed: who was watched for those without an end for less hides some of them."""
+
 _SINCE_EVER: Final = -1  # the number of no day
 
 
@@ -41,17 +44,26 @@ class DayCounts:
         weighed: with their days weighted by age.
         unended: how many of these are of values whose end nobody saw; None where there are none.
         whole: all alike.
+        whole_unended: how many of these are of values whose end nobody saw.
         member_days: for how long its members were watched.
         group_days: for how long the group was.
+        unended_days: for how long its members were watched for values whose end nobody saw.
         regimes: the first day of the regime that each group is in, where it began within these days.
     """
 
     weighed: Weighted
     unended: Array | None
     whole: Array
+    whole_unended: Array
     member_days: Array
     group_days: Array
+    unended_days: Array
     regimes: Sequence[date | None]
+
+    @property
+    def counts_unended(self) -> npt.NDArray[np.bool_]:
+        """Of which groups values whose end nobody saw were counted all the time."""
+        return np.asarray((self.unended_days >= _COUNTED * self.member_days) & (self.unended_days > 0))
 
 
 def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age, *, has_regimes: bool) -> DayCounts:
@@ -65,14 +77,18 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
     """
     rows = _Rows(groups, unended, len(aged.series.keys))
     since = _begun(aged.series.days, rows) if has_regimes else np.full(rows.height, _SINCE_EVER)
-    whole: Array = np.zeros((rows.height, BUCKETS))
-    member_blocks, group_blocks = (np.zeros(rows.height, dtype=np.int64) for _ in range(2))
+    whole, whole_unended = np.zeros((2, rows.height, BUCKETS))
+    member_blocks, group_blocks, open_blocks = (np.zeros(rows.height, dtype=np.int64) for _ in range(3))
 
     def days() -> Iterator[tuple[int, Array]]:
         """Yield the counts of each day by its age, the newest first, and add up what does not fade."""
         for day in reversed(aged.series.days):
             counts = np.where((day.number >= since)[:, None], rows.values(day), 0.0)
             np.add(whole, counts, out=whole)
+            current = day.number >= since
+            if unended:
+                np.add(whole_unended, np.where(current[:, None], rows.open_values(day), 0.0), out=whole_unended)
+                np.add(open_blocks, np.where(current, rows.open_watched(day), 0), out=open_blocks)
             for kind, blocks in ((MEMBER_BLOCKS, member_blocks), (GROUP_BLOCKS, group_blocks)):
                 np.add(blocks, np.where(day.number >= since, rows.watched(day, kind), 0), out=blocks)
             yield day_number(aged.on) - day.number, counts
@@ -90,8 +106,10 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
         weighed,
         without_end,
         whole,
+        whole_unended,
         member_blocks.astype(np.float64) * _BLOCK_DAYS,
         group_blocks.astype(np.float64) * _BLOCK_DAYS,
+        open_blocks.astype(np.float64) * _BLOCK_DAYS,
         [None if number == _SINCE_EVER else day_of(number) for number in since.tolist()],
     )
 
@@ -113,7 +131,13 @@ class _Rows:
 
     def watched(self, day: Day, kind: int) -> npt.NDArray[np.int64]:
         """Return how many blocks were watched on a day: of members, or of the group."""
-        rows = self._own[day.series]
+        return self._watched(day, kind, self._own[day.series])
+
+    def open_watched(self, day: Day) -> npt.NDArray[np.int64]:
+        """Return how many blocks of members were watched on a day for values whose end nobody saw."""
+        return self._watched(day, MEMBER_BLOCKS, self._open[day.series])
+
+    def _watched(self, day: Day, kind: int, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         marks = (rows >= 0) & (day.buckets == kind)
         blocks = np.zeros(self.height, dtype=np.int64)
         np.add.at(blocks, rows[marks], day.counts[marks])

@@ -7,6 +7,7 @@ client library on one cluster are alike; what those of several namespaces tell e
 """
 
 import dataclasses
+import enum
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final, TypeVar
@@ -132,8 +133,8 @@ def _of_quantity(
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
         days = group_days if name in OF_THE_GROUP else member_days
-        hides = np.array([name == ABSENCE and place not in witnessed and place not in unended for place in groups])
-        pools = _pools(whole, strata, homes, days, hides)
+        shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
+        pools = _pools(whole, seen.whole_unended, strata, homes, days, ~shows)
     largest = _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
@@ -173,6 +174,7 @@ def _largest_s(whole: Array) -> list[float | None]:
 
 def _pools(
     whole: Array,
+    unended: Array,
     strata: npt.NDArray[np.int64],
     homes: npt.NDArray[np.int64],
     days: Array,
@@ -184,13 +186,18 @@ def _pools(
     that `hides` names show nothing of what outlasts a session.
     """
     group_pools: list[Pool | None] = [None] * len(strata)
-    long = _usually_long(whole)
+    habits = _habits(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
-        together = Pool.of_homes(whole[mine], days[mine], homes[mine], hidden=hides[mine])
-        for alike in (mine & long, mine & ~long):
+        together = Pool.of_homes(whole[mine], days[mine], homes[mine], hidden=hides[mine], unended=unended[mine])
+        for alike in (mine & (habits == habit) for habit in _Habit):
             pools = together | Pool.of_homes(
-                whole[alike], days[alike], homes[alike], hidden=hides[alike], least_groups=LEAST_ALIKE
+                whole[alike],
+                days[alike],
+                homes[alike],
+                hidden=hides[alike],
+                unended=unended[alike],
+                least_groups=LEAST_ALIKE,
             )
             for group in np.flatnonzero(alike).tolist():
                 pool = pools.get(int(homes[group]))
@@ -201,13 +208,25 @@ def _pools(
     return group_pools
 
 
-def _usually_long(counts: Array) -> npt.NDArray[np.bool_]:
-    """Return of which groups one in twenty values is a second or longer: of full heaps, and short processors.
+class _Habit(enum.IntEnum):
+    """What is usual of the values of a group."""
 
-    Such processes freeze for longer, too. `counts` has a line for each group.
+    SHORT = 0
+    LONG = 1
+    NOT_SHOWN = 2
+
+
+def _habits(counts: Array) -> npt.NDArray[np.int64]:
+    """Return how long values of each group usually are; `counts` has a line for each.
+
+    Where one in twenty is a second or longer, heaps are full or processors short, and such processes freeze for longer,
+    too. Where nothing below a second shows, as where heartbeats alone show absences, the habit is not known. Such
+    groups are a kind of their own, the calm ones among them as well: to call those short whose members were never seen
+    absent would make a pool of groups by what the pool is asked for.
     """
     below = counts[:, : int(np.searchsorted(EDGES_S, _LONG_S))].sum(axis=1)
-    return np.asarray(below < _MOST * counts.sum(axis=1))
+    habits = np.where(below < _MOST * counts.sum(axis=1), _Habit.LONG, _Habit.SHORT)
+    return np.where(below > 0, habits, _Habit.NOT_SHOWN).astype(np.int64)
 
 
 def _numbers(kinds: Sequence[_Kind]) -> npt.NDArray[np.int64]:

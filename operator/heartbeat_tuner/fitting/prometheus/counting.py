@@ -31,6 +31,7 @@ OF_MEMBERS: Final = (
     Quantity.REBALANCE_NOTICES,
     Quantity.REBALANCE_TIME,
     Quantity.FAILED_REBALANCES,
+    Quantity.JOIN_ANSWERS,
     Quantity.ASSIGNED_PARTITIONS,
     Quantity.POLL_GAP_MAX,
     Quantity.POLL_AGE,

@@ -6,28 +6,39 @@ themselves (`metrics.evictions`). Of each it is known what the silence outlasted
 passed without a beat before the member joined again; where nothing tells which session was set, only the latter. The
 absence is shorter than the silence by the age of the last beat, half a period on average.
 
-Of the Java consumer gaps between polls, collections of garbage and the like show an absence whatever became of the
-member, so its evictions are no values of their own.
+Counters of the Java consumer show evictions, too: a member that had to ask for a new id was removed for its silence, or
+left because its handler took longer than its poll limit. Who stood still did not beat for as long as it did not poll;
+who left had beaten meanwhile. Members whose gaps between polls are usually short are left out: these gaps show an
+absence whatever became of the member.
+
+What another signal shows in full, such as a pause of garbage collection, is among the absences, and no eviction of a
+Java member is counted beside it.
 """
 
 import math
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.domain.evidence import Pod, Unknown
+from heartbeat_tuner.domain.evidence import MemberChange, Pod, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import evictions as counted
-from heartbeat_tuner.metrics.absence import blocks, process_lives
+from heartbeat_tuner.metrics.absence import blocks, process_lives, stalls
 from heartbeat_tuner.metrics.absence.missing_beats import JITTER, Deficits
 from heartbeat_tuner.metrics.measured import Evictions, Observation
-from heartbeat_tuner.metrics.raw import counter_steps
+from heartbeat_tuner.metrics.raw import counter_steps, samples
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 Mine = Mapping[Quantity, Sequence[Series]]
 
 _NEEDED: Final = (*counted.BY_NOTICES, Quantity.REBALANCES)
+_NEEDED_OF_JAVA: Final = (*counted.BY_LOST_IDS, *counted.BY_POLLS, Quantity.REBALANCES)
+
+_NEAR_BLOCKS: Final = 1
+"""An eviction and its absence show within so many blocks: members join again once the absence is over."""
+
 _BORN: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -40,6 +51,7 @@ def evictions(
     observed: Mapping[Quantity, Sequence[Series]],
     beats: Sequence[tuple[str, Deficits | Unknown]],
     session_s: Callable[[float], float | None],
+    shown: Sequence[Observation] = (),
 ) -> Evictions | Unknown:
     """Return the evictions of a group, with what the absences before them outlasted.
 
@@ -47,20 +59,46 @@ def evictions(
         observed: the group's series.
         beats: what its heartbeats show, from `missing_beats.of_group`.
         session_s: which session timeout was set at a time, in seconds; None where nothing tells.
+        shown: the absences that were seen.
     """
+    longest_s: dict[tuple[str, float], float] = {}
+    for absence in shown:
+        place = absence.pod, absence.block_s
+        longest_s[place] = max(longest_s.get(place, 0.0), absence.value_s)
     periods_s = {pod: deficits.period_s for pod, deficits in beats if isinstance(deficits, Deficits)}
     events: list[Observation] = []
     watched: list[float] = []
     for pod in process_lives.pods_in(observed):
         mine = process_lives.of_pod(observed, pod)
-        if not all(mine.get(quantity) for quantity in _NEEDED):
+        if not _shows_evictions(mine):
             continue
         watched += blocks.block_starts(mine[Quantity.REBALANCES])
-        for life in _lives(mine):
-            events += _of_life(pod, life, periods_s.get(pod), session_s)
+        of_pod = [event for life in _lives(mine) for event in _of_life(pod, life, periods_s.get(pod), session_s)]
+        is_java = not _notices(mine)
+        events += [event for event in of_pod if not (is_java and _is_shown(event, longest_s))]
     if not watched:
-        return Unknown(Reason.NO_SERIES, "no counters of refused heartbeats, notices and joins are exported together")
+        return Unknown(
+            Reason.NO_SERIES,
+            "no counters of refused heartbeats, notices and joins are exported together, nor those of lost member ids "
+            "of members whose gaps between polls are long",
+        )
     return Evictions(tuple(sorted(events, key=lambda event: (event.block_s, event.pod))), tuple(sorted(watched)))
+
+
+def _shows_evictions(mine: Mine) -> bool:
+    """Whether counters of a pod show which absences ended in an eviction, and nothing shows all absences in full."""
+    return _notices(mine) or (all(mine.get(quantity) for quantity in _NEEDED_OF_JAVA) and not stalls.short_gaps(mine))
+
+
+def _notices(mine: Mine) -> bool:
+    """Whether rejoins that nobody announced show evictions; else lost member ids do."""
+    return all(mine.get(quantity) for quantity in _NEEDED)
+
+
+def _is_shown(event: Observation, longest_s: Mapping[tuple[str, float], float]) -> bool:
+    """Whether an absence that was seen is as long as what an eviction outlasted, and shows about when it does."""
+    near = (event.block_s + number * blocks.BLOCK_S for number in range(-_NEAR_BLOCKS, _NEAR_BLOCKS + 1))
+    return any(longest_s.get((event.pod, block_s), -math.inf) >= event.value_s for block_s in near)
 
 
 def _lives(mine: Mine) -> Iterator[Mine]:
@@ -89,10 +127,13 @@ def _of_life(
     if not times_s:
         return []
     process = Pod(name=pod, uid="", ip="", started=_BORN, restarts=0)
-    changes = counted.unannounced(process, life, since_s=times_s[0])
+    by_notices = _notices(life)
+    changes = (counted.unannounced if by_notices else counted.lost_ids)(process, life, since_s=times_s[0])
     if not changes:
         return []
     grown = _grown(life.get(Quantity.HEARTBEATS, ()), times_s[0])
+    if not by_notices:
+        changes = [change for change in changes if _stood_still(change, life, times_s, grown)]
     usual_s = period_s or _usual_s(grown, times_s)
     events = []
     for change in changes:
@@ -104,6 +145,18 @@ def _of_life(
         age_s = 0.0 if usual_s is None else usual_s / 2
         events.append(Observation(pod, blocks.start_s(at_s), max(silence_s - age_s, 0.0), math.inf))
     return events
+
+
+def _stood_still(change: MemberChange, life: Mine, times_s: Sequence[float], grown: Mapping[float, float]) -> bool:
+    """Whether a Java member that lost its id had not beaten for as long as it had not polled, but for a usual gap.
+
+    Scrapes leave up to two intervals open: a poll limit that is no longer than that looks like a stop.
+    """
+    within = counted.NEAR_SCRAPES * timedelta(seconds=samples.scrape_interval_s(life[Quantity.POLL_AGE]) or 0.0)
+    gap_s = max(counted.longest_near_s(change, life[quantity], within) for quantity in counted.BY_POLLS)
+    shown = [sample.value for series in life[Quantity.POLL_GAP_MAX] for sample in blocks.news(series).samples]
+    usual_s = statistics.median(shown) if shown else 0.0
+    return gap_s - usual_s <= _passed_s(_scrape_at(times_s, change.at.timestamp()), times_s, grown)
 
 
 def _scrape_at(times_s: Sequence[float], at_s: float) -> float:

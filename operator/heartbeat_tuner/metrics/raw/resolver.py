@@ -14,7 +14,7 @@ from typing import Final
 
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.raw import queries
-from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
 GroupKey = tuple[str, str]
@@ -39,6 +39,9 @@ PER_TARGET: Final = frozenset({Quantity.SCRAPED, Quantity.SCRAPE_TIME})
 
 _NO_GROUP: Final = "null"
 """What the Java consumer calls its group in `client.id` when it has none."""
+
+_AT_ENDS: Final = 2
+"""So many samples more may be at the ends of a series than of its twin, which is of other scrapes of the same time."""
 
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
@@ -109,8 +112,9 @@ def sorted_out(
     """Return series by group, convention and quantity, each once; they are in seconds, where they are times.
 
     A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
-    evictions would be too. Of such twins the one with the most samples stays. Those of different times are no twins: a
-    pod of a StatefulSet comes back under its name with another address.
+    evictions would be too. Of such twins the one with the most samples stays; where they have as many, but for their
+    ends, that of the same scrapes for all quantities. Those of different times are no twins: a pod of a StatefulSet
+    comes back under its name with another address.
     """
     once: dict[GroupKey, dict[Convention, dict[Quantity, dict[tuple[str, ...], Series]]]] = {}
     for place, series in placed:
@@ -118,7 +122,7 @@ def sorted_out(
         twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
         fullest, twin = series, twins.get(place.identity)
         if twin is not None:
-            fullest = _succession(twin, fullest) or (twin if len(twin.samples) >= len(fullest.samples) else fullest)
+            fullest = _succession(twin, fullest) or _fuller(twin, fullest)
         twins[place.identity] = fullest
     return {
         group: {
@@ -256,6 +260,27 @@ def _succession(series: Series, other: Series) -> Series | None:
     if series.samples.is_before(other.samples):
         return Series(other.labels, series.samples + other.samples)
     return Series(series.labels, other.samples + series.samples) if other.samples.is_before(series.samples) else None
+
+
+def _fuller(series: Series, other: Series) -> Series:
+    """Return which of two twins stays.
+
+    By the count alone a single sample that came late would take one counter of a pod from other scrapes than the rest.
+    Counters of no common moment show no eviction, however many there are.
+    """
+    more = len(series.samples) - len(other.samples)
+    if abs(more) > _AT_ENDS or not _is_of_same_time(series.samples, other.samples):
+        return series if more >= 0 else other
+    return min(series, other, key=lambda twin: sorted(twin.labels.items()))
+
+
+def _is_of_same_time(samples: Samples, others: Samples) -> bool:
+    """Whether two begin, and end, within two scrapes of each other."""
+    if not samples or not others:
+        return False
+    times_s, others_s = samples.times_s, others.times_s
+    near_s = 2.0 * max((each[-1] - each[0]) / len(each) for each in (times_s, others_s))
+    return abs(times_s[0] - others_s[0]) <= near_s and abs(times_s[-1] - others_s[-1]) <= near_s
 
 
 def _joined(known: Series | None, other: Series, quantity: Quantity) -> Series:

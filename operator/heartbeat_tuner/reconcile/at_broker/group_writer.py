@@ -80,6 +80,9 @@ class GroupWriter:
         if config is None or target is None:
             return body, outcome
         write = _write(policy, config, target, now, reverts=outcome.decision.reverts)
+        harm = outcome.decision.finding.reason
+        if write.reverts is not None and harm is not Reason.TAKEN_BACK:
+            write = dataclasses.replace(write, harm=harm.value)
         refusal = self._refusal(outcome.key, write)
         if refusal is not None:
             return body, dataclasses.replace(outcome, failure=refusal)

@@ -139,10 +139,28 @@ def failure(canary: Canary, outcome: Decided) -> CanaryFailure | None:
 def _came_without(canary: Canary, outcome: Decided) -> bool:
     """Whether the newest ticket's pod is there, and has not the values."""
     workload, at = outcome.inputs.workload, canary.replaced_at
-    if not canary.ticket or at is None or outcome.inputs.now - at < COMES_WITHIN:
+    if at is None or outcome.inputs.now - at < COMES_WITHIN:
         return False
+    return _lacks_pods(canary, workload) and not _newest_came(canary, workload)
+
+
+def has_lost_pods(canary: Canary, workload: Workload) -> bool:
+    """Whether some of its pods were scaled away or drained before all were there, and all that are left are ready."""
+    pods = workload.canary
+    are_ready = len(pods.rollout.ready) == len(pods.uids)
+    return are_ready and _lacks_pods(canary, workload) and _newest_came(canary, workload)
+
+
+def _lacks_pods(canary: Canary, workload: Workload) -> bool:
+    """Whether all pods are there, the evicted ones are not, and fewer have the values than got them."""
     is_evicted = all(pod.uid != canary.replaced for pod in workload.pods)
     return is_evicted and is_complete(workload) and len(workload.canary.uids) < canary.ticket
+
+
+def _newest_came(canary: Canary, workload: Workload) -> bool:
+    """Whether a pod with the values began after the last one was chosen to be evicted: it came with them."""
+    at, uids = canary.replaced_at, workload.canary.uids
+    return at is not None and any(pod.name in uids and pod.started >= at for pod in workload.pods)
 
 
 def _pods_fail(canary: Canary, outcome: Decided) -> CanaryFailure | None:

@@ -105,7 +105,7 @@ class CanaryRuns:
             self._forget(key)
         else:
             self._known[key], self._seen[key] = step.canary, outcome
-        if step.evicted is None:
+        if step.evicted is None or not _is_known_to_webhook(step.canary, policy):
             return outcome
         failure = await self._evict(bodies[key], policy, step.evicted, outcome.inputs.now)
         return outcome if failure is None else dataclasses.replace(outcome, failure=failure)
@@ -187,6 +187,15 @@ class CanaryRuns:
     def _tell(policy: Policy, before: Canary, canary: Canary | None) -> None:
         if canary is not None and canary.phase is not before.phase:
             _log.info("canary", policy=str(policy.key), phase=canary.phase.value, message=canary.message)
+
+
+def _is_known_to_webhook(canary: Canary | None, policy: Policy) -> bool:
+    """Whether the webhook gives a canary's values to the pod that comes in the place of an evicted one.
+
+    It gives none for a spec that the status is not of yet: that is written at the end of this look.
+    """
+    is_trying = canary is not None and canary.is_trying
+    return not is_trying or policy.observed_generation == policy.generation
 
 
 def _failed_after(policy: Policy, step: CanaryStep) -> tuple[FailedValues, ...]:

@@ -164,7 +164,7 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
     """Return a canary some of whose pods are still to come: the next one, when the one before is ready."""
     workload, now, hold = outcome.inputs.workload, _second(outcome), outcome.decision.hold
     pods = workload.canary
-    if len(pods.rollout.ready) >= canary.pods == canary.ticket:
+    if len(pods.rollout.ready) >= canary.pods == canary.ticket or canary_ends.has_lost_pods(canary, workload):
         return CanaryStep(dataclasses.replace(canary, landed=now, seen_until=now))
     if outcome.decision.target is None or hold is None or hold.reason is not Reason.CANARY_RUNNING:
         return CanaryStep(canary)  # something else holds: nothing more begins

@@ -15,8 +15,8 @@ from datetime import datetime
 from types import MappingProxyType
 
 from heartbeat_tuner.decision import next_workload, workload_parts
-from heartbeat_tuner.decision.at_broker import last_write
-from heartbeat_tuner.decision.gates import taken_back
+from heartbeat_tuner.decision.at_broker import group_changes, last_write
+from heartbeat_tuner.decision.gates import group_ownership, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.grants import Grants
@@ -209,7 +209,7 @@ class Gatherer:
         Raises:
             WriteConflictError: it cannot be seen any more.
         """
-        if not inputs.workload.pods:
+        if not inputs.workload.pods or inputs.group == group_ownership.by_note(inputs.policy, inputs.workload):
             return inputs.group  # it may be another than Kafka's, of which the policy is shown nothing
         return await self._kafka.read_lately(inputs.policy)
 
@@ -319,8 +319,9 @@ class Gatherer:
             memory.last_read = LastRead(looked_at)
         elif memory.is_passed_over(policy, now):
             return NotRead()
-        look, witnesses = GroupLook(policy, workload, measured, now), functools.partial(self._witnesses.chosen, policy)
-        followed, history = memory.follow(look, witnesses)
+        at_broker = group_changes.change_of(policy, workload, group)
+        look = GroupLook(policy, workload, measured, now, at_broker)
+        followed, history = memory.follow(look, functools.partial(self._witnesses.chosen, policy))
         policy = next_workload.turned(policy, workload, followed, now)
         return DecisionInput(
             now,

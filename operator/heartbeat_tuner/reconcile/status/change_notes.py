@@ -12,12 +12,14 @@ from heartbeat_tuner.api.followed import history_status, verification_of
 from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import WorkloadStatus
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ContradictedStatus
+from heartbeat_tuner.decision.at_broker import group_reverts
 from heartbeat_tuner.decision.evictions import contradictions
+from heartbeat_tuner.domain.kafka_groups import GroupWrite
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.domain.verifications import Outcome
+from heartbeat_tuner.domain.verifications import FollowedChange, Outcome
 from heartbeat_tuner.reconcile.outcomes import Decided
 
 _STATUS: Final = {
@@ -53,9 +55,9 @@ def followed_fields(outcome: Decided) -> dict[str, Any]:
     inputs, last = outcome.inputs, outcome.last_application
     failed = inputs.policy.failed if outcome.application is None else outcome.application.failed
     fields: dict[str, Any] = {"reverted": failed_statuses(failed), "workloads": _of_workloads(outcome)}
-    if last is None:
+    if last is None and outcome.last_group_write is None:
         fields["verification"] = None
-    elif outcome.application is None and inputs.followed is not None:
+    elif outcome.application is None and not outcome.altered and inputs.followed is not None:
         fields["verification"] = verification_of(inputs.followed)
     if inputs.history is not None:
         fields["history"] = history_status(inputs.history)
@@ -86,6 +88,9 @@ def of_unseen(policy: Policy) -> dict[str, Any]:
 def verified(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
     """Return what the condition Verified says; None where there is no change to speak of."""
     last, followed = outcome.last_application, outcome.inputs.followed
+    write = outcome.last_group_write
+    if write is not None and outcome.inputs.group.consumer_protocol and (last is None or write.at > last.at):
+        return _verified_at_broker(write, followed)
     if last is None:
         return None
     if last.reverts is not None:
@@ -96,8 +101,27 @@ def verified(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
             at=last.at,
         )
         return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, waits)
+    return _known(followed)
+
+
+def _known(followed: FollowedChange) -> tuple[ConditionStatus, Finding]:
+    """Return what is known of a change."""
     status = _STATUS.get(followed.outcome, ConditionStatus.FALSE)
     return status, Finding(Reason(followed.outcome.value), followed.message)
+
+
+def _verified_at_broker(write: GroupWrite, followed: FollowedChange | None) -> tuple[ConditionStatus, Finding]:
+    """Return what the condition Verified says of a write into the group's configuration."""
+    if write.reverts is not None:
+        return ConditionStatus.FALSE, group_reverts.taken_back(write)
+    if followed is None or followed.at != write.at:
+        waits = say(
+            "members follow the values written at {at:%Y-%m-%dT%H:%M:%SZ} with their next heartbeat; counting begins "
+            "then",
+            at=write.at,
+        )
+        return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, waits)
+    return _known(followed)
 
 
 def _reverted(last: Application) -> Finding:

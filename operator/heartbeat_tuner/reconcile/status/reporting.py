@@ -12,6 +12,7 @@ from typing import Any
 
 from heartbeat_tuner.api.applied import applied_of, noted_of, values_of
 from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords, fitting
+from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import Applied, SettingValues
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
     CONSUMER,
@@ -109,7 +110,7 @@ def status_after(
 
 def document(status: Status) -> dict[str, Any]:
     """Return the status as the API server stores it."""
-    return status.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return fields.stored(status)
 
 
 def _found(previous: Status, outcome: Decided) -> Status:

@@ -65,13 +65,14 @@ class Announcement:
 
 
 def announcements(previous: Status, current: Status) -> list[Announcement]:
-    """Return the Events for what changed between two statuses."""
+    """Return the Events for what changed between two statuses, and one where two conditions say the same."""
     before = {condition.type: condition for condition in previous.conditions if not is_withdrawn(condition)}
-    return [
-        _announcement(before.get(condition.type), condition)
-        for condition in current.conditions
-        if not is_withdrawn(condition) and _is_news(before.get(condition.type), condition)
-    ]
+    announced: dict[tuple[Reason, str], Announcement] = {}
+    for condition in current.conditions:
+        if not is_withdrawn(condition) and _is_news(before.get(condition.type), condition):
+            announcement = _announcement(before.get(condition.type), condition)
+            announced.setdefault((condition.reason, condition.message), announcement)
+    return list(announced.values())
 
 
 def _announcement(before: Condition | None, condition: Condition) -> Announcement:

@@ -200,7 +200,7 @@ def of_group(**changes: Any) -> dict[str, Any]:
         "groupId": "orders",
         "values": {"sessionTimeout": "45s"},
         "previous": {},
-        "at": "2026-03-03T11:30:00Z",
+        "changeTime": "2026-03-03T11:30:00Z",
         "spec": "s",
         "answered": True,
         **changes,
@@ -235,7 +235,7 @@ def test_a_revert_at_the_broker_waits_for_a_suspended_policy(kubectl: FakeKubect
 
 def test_a_revert_at_the_broker_is_not_reverted(kubectl: FakeKubectl) -> None:
     """To write the values again that somebody took back is the operator's, once it is asked for something else."""
-    kubectl.has({"orders": of_group(reverts="2026-03-03T11:00:00Z")})
+    kubectl.has({"orders": of_group(revertedChangeTime="2026-03-03T11:00:00Z")})
     result = run("revert", "orders")
     assert result.exit_code == 2
     assert "the last write at the broker was a revert itself, at 2026-03-03T11:30:00Z" in result.stderr
@@ -243,7 +243,7 @@ def test_a_revert_at_the_broker_is_not_reverted(kubectl: FakeKubectl) -> None:
 
 def test_the_newest_of_two_changes_is_reverted(kubectl: FakeKubectl) -> None:
     """A group that was tuned at the broker, and whose workload was written since."""
-    kubectl.has({"orders": of_group(at="2026-03-01T00:00:00Z")})
+    kubectl.has({"orders": of_group(changeTime="2026-03-01T00:00:00Z")})
     assert "group orders at the broker" not in run("revert", "orders").output
 
 

@@ -75,8 +75,8 @@ def test_pods_of_a_canary_are_known_by_their_values() -> None:
     """An annotation that somebody else wrote says nothing."""
     tried = {"sessionTimeout": "20s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     canary = {
-        "since": "2026-03-02T11:50:00Z",
-        "until": "2026-03-03T11:50:00Z",
+        "startTime": "2026-03-02T11:50:00Z",
+        "deadlineTime": "2026-03-03T11:50:00Z",
         "values": tried,
         "previous": {**tried, "sessionTimeout": "30s"},
         "entries": ENTRIES,
@@ -96,7 +96,7 @@ def test_pods_of_a_canary_are_known_by_their_values() -> None:
 def test_values_that_a_person_replaced_are_shown_as_they_are_now() -> None:
     """And without values, if nobody knows what is set."""
     applied = reports.policy()["status"]["applied"]
-    noted = {"applied": applied, "seen": "2026-03-02T11:55:00Z", "generation": 2, "by": "kubectl-set"}
+    noted = {"applied": applied, "detectionTime": "2026-03-02T11:55:00Z", "generation": 2, "by": "kubectl-set"}
     now = {"sessionTimeout": "45s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     line = drawn(view(takenBack=noted, current=now))[2]
     assert line == "└── 2026-03-02 11:55 UTC taken out by kubectl-set: session timeout 30s → 45s"
@@ -137,7 +137,7 @@ def test_what_holds_a_change_back_is_shown() -> None:
 
 def test_a_terminal_is_not_steered_by_what_others_wrote() -> None:
     """Escapes in messages are shown as text."""
-    verification = {"at": "2026-03-02T11:40:00Z", "outcome": "Verified", "message": "\x1b[2J\nnothing"}
+    verification = {"changeTime": "2026-03-02T11:40:00Z", "outcome": "Verified", "message": "\x1b[2J\nnothing"}
     lines = drawn(view(verification=verification), SeenWorkload(problem="\x1b]0;title\x07"))
     assert all(line.isprintable() for line in lines)
 

@@ -12,7 +12,7 @@ from tests.support import reports
 from tests.support.worlds import NOW
 
 UID = reports.policy()["status"]["applied"]["workloadUid"]
-AT = reports.policy()["status"]["applied"]["at"]
+AT = reports.policy()["status"]["applied"]["changeTime"]
 NEW, OLD = {"SESSION": "30000", "BEAT": "1000"}, {"SESSION": "1000"}
 
 
@@ -105,7 +105,7 @@ def test_without_a_change_there_is_nothing_to_revert() -> None:
     with pytest.raises(NothingToRevertError, match="the operator has written no values"):
         taking_back.last_change(view.policy)
     applied = reports.policy()["status"]["applied"]
-    taken = {"applied": applied, "seen": "2026-03-02T11:58:00Z", "generation": 2, "by": "kubectl-edit"}
+    taken = {"applied": applied, "detectionTime": "2026-03-02T11:58:00Z", "generation": 2, "by": "kubectl-edit"}
     (view,), _ = reported_policies.read([reports.policy(takenBack=taken)], NOW)
     with pytest.raises(NothingToRevertError, match="kubectl-edit has taken the last change out already"):
         taking_back.last_change(view.policy)
@@ -117,8 +117,8 @@ def test_all_workloads_of_the_last_change_are_reverted() -> None:
     applied = {**document["status"]["applied"], "container": "app", "entries": NEW, "previousEntries": OLD}
     document["spec"]["workloadRefs"] = [{"name": name, "container": "app"} for name in ("a", "b", "c")]
     del document["spec"]["workloadRef"]
-    earlier = {**applied, "at": "2026-02-01T00:00:00Z"}
-    later = {**applied, "begun": AT, "at": "2026-03-02T11:55:00Z"}
+    earlier = {**applied, "changeTime": "2026-02-01T00:00:00Z"}
+    later = {**applied, "startTime": AT, "changeTime": "2026-03-02T11:55:00Z"}
     document["status"]["workloads"] = [
         {"kind": "Deployment", "name": name, "container": "app", "applied": change}
         for name, change in (("a", applied), ("b", later), ("c", earlier))
@@ -127,7 +127,7 @@ def test_all_workloads_of_the_last_change_are_reverted() -> None:
     assert not problems
     assert [ref.key.name for ref in taking_back.last_change(view.policy)] == ["a", "b"]
     # The operator has seen that somebody took it out of one of them: the other may have it still.
-    document["status"]["takenBack"] = {"applied": later, "seen": "2026-03-02T11:58:00Z", "generation": 2}
+    document["status"]["takenBack"] = {"applied": later, "detectionTime": "2026-03-02T11:58:00Z", "generation": 2}
     (view,), problems = reported_policies.read([document], NOW)
     assert not problems
     assert view.policy.taken_back is not None

@@ -26,7 +26,7 @@ def test_values_that_failed_are_changes_that_were_taken_back() -> None:
     failed = {
         "values": AFTER,
         "previous": BEFORE,
-        "at": AT,
+        "changeTime": AT,
         "outcome": "Worse",
         "message": "twice as many",
         "spec": "f",
@@ -42,13 +42,13 @@ def test_values_that_failed_are_changes_that_were_taken_back() -> None:
 
 def test_a_revert_is_named_as_one() -> None:
     """It sets back what stood before."""
-    (change,) = policy_entries.changes(reported(applied={**APPLIED, "reverts": AT}))
+    (change,) = policy_entries.changes(reported(applied={**APPLIED, "revertedChangeTime": AT}))
     assert change.kind == "set back"
 
 
 def test_values_that_a_person_took_out_are_a_change_of_theirs() -> None:
     """From ours to what is set now: whoever replaces one value does not bring the earlier ones back."""
-    noted = {"applied": APPLIED, "seen": f"{NOW:%Y-%m-%dT%H:%M:%SZ}", "generation": 2, "by": "helm"}
+    noted = {"applied": APPLIED, "detectionTime": f"{NOW:%Y-%m-%dT%H:%M:%SZ}", "generation": 2, "by": "helm"}
     edited = {"sessionTimeout": "45s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     newest, _ = policy_entries.changes(reported(takenBack=noted, current=edited))
     assert newest.kind == "taken out by helm"
@@ -62,8 +62,8 @@ def test_values_that_a_person_took_out_are_a_change_of_theirs() -> None:
 def test_a_canary_is_a_change_in_a_part_of_the_pods() -> None:
     """With what was seen of its pods; one that is over is no change any more."""
     canary = {
-        "since": AT,
-        "until": f"{NOW:%Y-%m-%dT%H:%M:%SZ}",
+        "startTime": AT,
+        "deadlineTime": f"{NOW:%Y-%m-%dT%H:%M:%SZ}",
         "values": AFTER,
         "previous": BEFORE,
         "entries": {"SESSION": "10000"},
@@ -77,7 +77,7 @@ def test_a_canary_is_a_change_in_a_part_of_the_pods() -> None:
         "Running",
         "its pods are not all ready yet",
     )
-    landed = {"landed": AT, "exposedSeconds": 1800.0, "hits": "60", "others": "120 3000"}
+    landed = {"readyTime": AT, "exposedSeconds": 1800.0, "hits": "60", "others": "120 3000"}
     seen = policy_entries.canary_change(reported(canary={**canary, **landed, "pods": 1}))
     assert seen is not None
     assert seen.kind == "canary in 1 pod"
@@ -98,7 +98,7 @@ def test_while_nothing_shows_the_condition_has_the_words() -> None:
         "lastTransitionTime": AT,
         "observedGeneration": 2,
     }
-    followed = {**reports.policy()["status"]["verification"], "at": AT}
+    followed = {**reports.policy()["status"]["verification"], "changeTime": AT}
     (change,) = policy_entries.changes(reported(verification=followed, conditions=[said]))
     assert (change.outcome, change.message, change.before, change.after) == ("", "0 episodes yet", None, None)
 

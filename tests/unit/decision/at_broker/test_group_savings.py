@@ -7,14 +7,15 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from heartbeat_tuner.decision.at_broker import group_savings
+from heartbeat_tuner.decision.at_broker import group_changes, group_reverts, group_savings
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
-from heartbeat_tuner.domain.kafka_groups import ConsumerBounds
+from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides, GroupWrite
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.verifications import FollowedChange, Outcome
 from tests.golden import cases
 from tests.support import documents
 from tests.support.worlds import seconds
@@ -98,3 +99,20 @@ def test_an_answer_that_expects_nothing_leaves_the_group_alone() -> None:
     decision = group_savings.decided(inputs.group, inputs.record, answer, None, "")
     assert (decision.verdict, decision.advice, decision.forecast) == (Verdict.UNKNOWN, answer.message, None)
     assert decision.finding.reason is Reason.CONSUMER_PROTOCOL
+
+
+def test_harm_is_taken_back_only_where_what_is_set_is_known() -> None:
+    """Not while pods differ, nor where the group's configuration may not be read."""
+    inputs = calm()
+    write = GroupWrite("main", "orders", GroupOverrides(seconds(45)), GroupOverrides(), inputs.now, "", answered=True)
+    policy = dataclasses.replace(inputs.policy, group_write=write)
+    harm = FollowedChange(write.at, outcome=Outcome.WORSE, message="worse")
+    group, workload = inputs.group, inputs.workload
+    assert group_reverts.for_harm(policy, group, workload, harm) is not None
+    assert group_reverts.for_harm(policy, dataclasses.replace(group, config=None), workload, harm) is None
+    assert group_reverts.for_harm(policy, group, dataclasses.replace(workload, current=None), harm) is None
+    assert group_changes.change_of(policy, dataclasses.replace(workload, current=None), group) is None
+    other = dataclasses.replace(write, values=GroupOverrides(seconds(50), seconds(7)))
+    change = group_changes.change_of(dataclasses.replace(policy, group_write=other), workload, group)
+    assert change is not None
+    assert (change.values.session_timeout, change.values.heartbeat_interval) == (seconds(50), seconds(7))

@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.decision.evictions import refuted_sessions
+from heartbeat_tuner.decision.evictions import eviction_evidence, refuted_sessions
+from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory
+from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
 from heartbeat_tuner.metrics.measured import EVICTION
 from heartbeat_tuner.models.group_model import GroupModel
 from tests.support import fitted, worlds
@@ -60,3 +61,33 @@ def test_a_fit_that_counts_these_evictions_is_believed() -> None:
 def test_a_session_that_is_not_shortened_is_not_refused() -> None:
     """Whatever a shorter one did."""
     assert refusal(EVICTED, now=SHORT) == ""
+
+
+def test_a_write_at_the_broker_ends_the_time_of_the_session_before() -> None:
+    """What evicted until then was of that one, as after a write to a workload."""
+    now, day = worlds.NOW, timedelta(days=1)
+    at = now - day
+    episodes = tuple((now - number * day).timestamp() for number in range(9, 1, -1))
+    history = EvictionHistory(now - 10 * day, SHORT, episodes)
+    ours = GroupOverrides(LONG.session_timeout)
+    write = GroupWrite("main", "orders", ours, GroupOverrides(SHORT.session_timeout), at, POLICY.spec)
+    asked = dataclasses.replace(POLICY, group_write=write)
+    (noted,) = refuted_sessions.after_other_values(history, asked, None, LONG, now)
+    assert (noted.session, noted.episodes, noted.days) == (SHORT.session_timeout, 8, 9.0)
+
+
+def test_only_what_was_counted_since_a_write_at_the_broker_is_of_its_values() -> None:
+    """Not the days before, though the history goes on."""
+    now, day = worlds.NOW, timedelta(days=1)
+    at = now - 2 * day
+    history = EvictionHistory(now - 10 * day, LONG, ((now - 5 * day).timestamp(), (now - day).timestamp()))
+    write = GroupWrite("main", "orders", GroupOverrides(LONG.session_timeout), GroupOverrides(), at, POLICY.spec)
+    asked = dataclasses.replace(POLICY, group_write=write)
+    for landed in (None, at + timedelta(seconds=6)):
+        followed = FollowedChange(at, landed=landed)
+        evidence = eviction_evidence.since_the_change(history, asked, followed, LONG, now)
+        assert evidence is not None
+        assert evidence.episodes == 1
+    evidence = eviction_evidence.since_the_change(history, POLICY, None, LONG, now)
+    assert evidence is not None
+    assert evidence.episodes == 2

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.decision.gates import group_ownership
 from heartbeat_tuner.decision.gates.group_ownership import Described, Proven
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupOwnership, GroupState, Member, UnreadableGroup
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from tests.support import worlds
 from tests.support.worlds import NOW
 
@@ -168,6 +169,17 @@ def test_a_workload_without_pods_keeps_its_group_by_the_note(described: Describe
     found = group_ownership.shown(policy, resting, described, granted=False, proven=None)
     assert found == Group("orders", GroupState.EMPTY, (), consumer_protocol=by_broker)
     assert refusal(policy, WORKLOAD, described) == refusal()
+
+
+def test_pods_of_which_none_is_ready_keep_it_by_the_note_and_nothing_is_decided() -> None:
+    """They crash, and are members of nothing; by a note that somebody forged no group is written either."""
+    crashing = worlds.workload(running=[dataclasses.replace(worlds.pod(), ready_since=None)])
+    policy = worlds.policy(ownership=dataclasses.replace(NOTE, consumer_protocol=True))
+    found = group_ownership.shown(policy, crashing, worlds.group([THEIRS]), granted=False, proven=None)
+    assert found == Group("orders", GroupState.EMPTY, (), consumer_protocol=True)
+    decision = decide(dataclasses.replace(worlds.situation(of=policy, has=crashing), group=found))
+    assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
+    assert "is ready with container app" in decision.finding.message
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ documents = st.builds(
             "since": "2026-02-16",
             "until": "2026-03-01",
             "days": 14,
-            "fittedAt": "2026-03-02T02:00:00Z",
+            "fitTime": "2026-03-02T02:00:00Z",
             "job": "by hand",
             "fitted": 1,
             "rejected": 0,

@@ -253,6 +253,8 @@ def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
     found = hold(worlds.situation(has=hidden))
     assert found.reason is Reason.FIELD_OWNED
     assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message
+    command = "kubectl set env deployment/orders-consumer --namespace shop --containers app KAFKA_SESSION_TIMEOUT_MS-. "
+    assert f"If no manifest has them, run: {command}" in found.message
 
 
 def test_of_pods_that_differ_nothing_is_to_be_written() -> None:

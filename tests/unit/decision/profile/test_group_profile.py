@@ -268,15 +268,20 @@ def test_freezes_that_the_fleet_knows_count_in_every_group() -> None:
 
 
 def test_the_fleet_lowers_a_groups_bound_only_where_long_absences_show_in_full() -> None:
-    """Gaps between polls do; missing beats end with the eviction, in every group."""
+    """Short gaps between polls do; those of slow handlers and missing beats tell nothing of what outlasts a session."""
     absence = fitted.quantity(pool=Pool(1e9, 20, (3.0, 60.0), (1e-3, 1e-4), (0.1, 0.1)), largest_s=10.0)
     beats = profile(model(absence=absence)).pauses.upper_per_day
-    polls = profile(model(absence=absence, pollGap=fitted.quantity())).pauses.upper_per_day
+    polls, handlers = (
+        profile(model(absence=absence, pollGap=fitted.quantity(median_s=median_s))).pauses.upper_per_day
+        for median_s in (0.3, 4.0)
+    )
+    assert handlers is not None
     alone = profile(model(absence=fitted.quantity(largest_s=10.0))).pauses.upper_per_day
     assert beats is not None
     assert polls is not None
     assert alone is not None
     assert np.interp(20.0, TIMES_S, polls) < np.interp(20.0, TIMES_S, beats)
+    assert np.interp(20.0, TIMES_S, handlers) == np.interp(20.0, TIMES_S, beats)
     assert np.interp(20.0, TIMES_S, beats) >= np.interp(20.0, TIMES_S, alone)
 
 

@@ -1,5 +1,6 @@
 """What a fit counts of days: evictions among absences, and nothing of a regime that is over."""
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 
@@ -50,34 +51,39 @@ def absences(factor: float = 1.0, seed: int = 0) -> dict[float, int]:
     return {float(value_s): 1 for value_s in drawn}
 
 
+def survived(seed: int) -> dict[float, int]:
+    """Return a day's absences of twice that length with a session of 12 s, which eleven of three hundred outlast."""
+    return {value_s: count for value_s, count in absences(2.0, seed).items() if value_s < 12.0}
+
+
 def test_evictions_are_absences_whose_end_nobody_saw() -> None:
-    """Ten a day after 25 s: a law of what shows alone would say never."""
-    quiet = fitted({age: {"absence": absences(seed=age)} for age in range(10)})
-    evicting = fitted({age: {"absence": absences(seed=age), "eviction": {25.0: 10}} for age in range(10)})
+    """Eleven a day after 12 s: a law of what shows alone would say hardly ever."""
+    quiet = fitted({age: {"absence": survived(age)} for age in range(10)})
+    evicting = fitted({age: {"absence": survived(age), "eviction": {12.0: 11}} for age in range(10)})
     before, after = (model.quantities["absence"].tail for model in (quiet, evicting))
     assert isinstance(before, TailModel)
     assert isinstance(after, TailModel)
-    assert float(before.exceedance_upper(30.0)[0]) < 1e-4
-    assert float(after.exceedance_upper(30.0)[0]) > 1e-3
-    assert evicting.quantities["absence"].values == quiet.quantities["absence"].values + 100
+    truth = math.exp(-(30.0 - 2.0) / 3.0)
+    assert float(before.exceedance_upper(30.0)[0]) < truth / 10
+    assert truth < float(after.exceedance_upper(30.0)[0]) < 100 * truth
+    assert evicting.quantities["absence"].values == quiet.quantities["absence"].values + 110
     assert evicting.quantities["absence"].member_days == quiet.quantities["absence"].member_days
     rate = evicting.quantities["eviction"].rate
     assert rate is not None
-    assert rate.mean == pytest.approx(10 / 6, rel=0.1)
+    assert rate.mean == pytest.approx(11 / 6, rel=0.1)
 
 
 def test_more_evictions_never_give_a_lighter_tail() -> None:
-    """Of one a week, a day, a hundred a day."""
+    """Of one a week, a day, thirty a day."""
     uppers = []
-    for evictions in (0, 1, 10, 100):
+    for evictions in (0, 1, 10, 30):
         days = {
-            age: {"absence": absences(seed=age), "eviction": {25.0: evictions} if evictions else {}}
-            for age in range(10)
+            age: {"absence": survived(age), "eviction": {12.0: evictions} if evictions else {}} for age in range(10)
         }
         tail = fitted(days).quantities["absence"].tail
         assert isinstance(tail, TailModel)
         per_day = fitted(days).quantities["absence"].per_day
-        uppers.append(per_day * float(tail.exceedance_upper(max(26.0, tail.threshold_s))[0]))
+        uppers.append(per_day * float(tail.exceedance_upper(max(13.0, tail.threshold_s))[0]))
     assert uppers == sorted(uppers)
 
 
@@ -100,3 +106,27 @@ def test_without_a_change_nothing_is_forgotten() -> None:
         model = fitted(days).quantities["absence"]
         assert model.regime_since is None
         assert model.group_days == pytest.approx(13.0)
+
+
+def test_evictions_count_in_the_pool_beyond_what_they_outlasted() -> None:
+    """A hundred absences that were cut off at 25 s were longer, and many of them longer than 32 s."""
+    pool = (
+        fitted({age: {"absence": absences(seed=age), "eviction": {25.0: 10}} for age in range(10)})
+        .quantities["absence"]
+        .pool
+    )
+    assert pool is not None
+    per_day = dict(zip(pool.times_s, pool.per_day, strict=True))
+    at_32_s = min(per_day, key=lambda time_s: abs(time_s - 32.0))
+    assert 40.0 < per_day[at_32_s] * pool.days < 80.0
+
+
+@pytest.mark.parametrize(("counted_days", "hides"), [(0, True), (1, True), (10, False)])
+def test_who_was_watched_for_evictions_all_the_time_hides_nothing(counted_days: int, *, hides: bool) -> None:
+    """The days before they were counted may have had any: none counted on one day says nothing of nine others."""
+    days = {
+        age: {"absence": absences(seed=age)} | ({"eviction": {}} if age < counted_days else {}) for age in range(10)
+    }
+    pool = fitted(days).quantities["absence"].pool
+    assert pool is not None
+    assert (pool.hides_from_s is not None) is hides

@@ -14,7 +14,8 @@ from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.tails import histogram
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
-from tests.support import counters, histories, kafkajs_days
+from tests.support import counters, histories, java_days, kafkajs_days
+from tests.support.java_days import Stop
 from tests.support.kafkajs_days import Absence
 
 pytestmark = pytest.mark.no_cover  # counts days of samples
@@ -166,6 +167,23 @@ def test_an_eviction_outlasted_the_session_that_was_set_then() -> None:
     assert sum(count for bucket, count in hidden.items() if bucket >= least) < 2
     wrong = of(evicted_twice(session_s=290.0), "eviction")
     assert wrong == hidden
+
+
+def test_an_eviction_of_java_is_counted() -> None:
+    """All that it takes is read: lost ids, answered joins, gaps between polls."""
+    window = slices.windows_of(DAY)[0]
+    observed = java_days.member([Stop(7_000.0, 70.0)], hours=5.5)
+    series = [
+        Series.from_raw(
+            {**one.labels, "client_id": "consumer-orders-1"},
+            [(window.start.timestamp() + at_s, value) for at_s, value in one.samples.pairs()],
+        )
+        for one in counters.exported(
+            {of_it: observed[of_it] for of_it in counting.OF_MEMBERS if of_it in observed}, counters.JMX
+        )
+    ]
+    found = of(counting.counts(series, [], window), "eviction")
+    assert sum(count for bucket, count in found.items() if bucket >= 0) == 1
 
 
 def test_all_quantities_of_the_rows_are_read() -> None:

@@ -13,8 +13,9 @@ from heartbeat_tuner.metrics.absence.lost_sessions import not_known
 from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, Evictions
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from tests.support import kafkajs_days
+from tests.support import counters, java_days, kafkajs_days
 from tests.support.counters import Answers
+from tests.support.java_days import Stop
 from tests.support.kafkajs_days import Absence
 
 HOURS = 5.0
@@ -129,3 +130,54 @@ def test_missing_beats_are_likely_as_long_as_the_absence_was(scrape_s: float) ->
         surely.append(longest.value_s - absence.lasts_s)
     assert sum(away) / len(away) == pytest.approx(0.0, abs=1.5)
     assert sum(surely) / len(surely) < -6.0
+
+
+def java_evictions(observed: Answers) -> Evictions | Unknown:
+    """Return the evictions of a Java member whose session is 45 s."""
+    return quantities.measured(observed, {}, session_s=lambda _at: 45.0).evictions
+
+
+def test_a_stop_of_java_that_cost_the_membership_is_an_eviction() -> None:
+    """Before, nothing of it showed where handlers take long: the pool took its day for one without a long stop."""
+    found = java_evictions(java_days.member([Stop(7_000.0, 70.0)], hours=HOURS))
+    assert isinstance(found, Evictions)
+    (event,) = found.events
+    assert 45.0 - java_days.PERIOD_S / 2 <= event.value_s <= 70.0
+
+
+def test_a_stop_of_java_within_its_session_is_none() -> None:
+    """Its members were watched for evictions all the same, and there was none."""
+    found = java_evictions(java_days.member([Stop(7_000.0, 30.0, loses_id=False)], hours=HOURS))
+    assert isinstance(found, Evictions)
+    assert found.events == ()
+    assert len(found.watched) > 100
+
+
+@pytest.mark.parametrize("limit_s", [60.0, 120.0, 300.0])
+def test_who_left_for_want_of_a_poll_is_no_eviction(limit_s: float) -> None:
+    """Its handler took longer than the poll limit, whatever that is, and it beat until then."""
+    handler = Stop(7_000.0, limit_s + 40.0, beats_until_s=limit_s)
+    found = java_evictions(java_days.member([handler], hours=HOURS))
+    assert isinstance(found, Evictions)
+    assert found.events == ()
+
+
+def test_short_gaps_between_polls_show_stops_whatever_became_of_the_member() -> None:
+    """To count the eviction beside would be to count the stop twice."""
+    found = java_evictions(java_days.member([Stop(7_000.0, 70.0)], hours=HOURS, handler_s=0.3))
+    assert isinstance(found, Unknown)
+
+
+def test_an_eviction_whose_stop_a_garbage_collector_shows_is_not_counted_beside_it() -> None:
+    """The stop is among the absences, in full."""
+    observed = java_days.member([Stop(7_000.0, 70.0)], hours=HOURS)
+    pauses = [
+        (at_s, 70.0 if 0.0 <= at_s - 7_070.0 < java_days.SHOWN_S else 0.1)
+        for at_s in observed[Quantity.HEARTBEATS][0].samples.times_s
+    ]
+    observed[Quantity.GC_PAUSE_MAX] = [counters.series(pauses)]
+    found = quantities.measured(observed, {}, session_s=lambda _at: 45.0)
+    assert isinstance(found.evictions, Evictions)
+    assert found.evictions.events == ()
+    assert not isinstance(found.absences, Unknown)
+    assert found.absences.largest_s == pytest.approx(70.0)

@@ -106,13 +106,13 @@ def test_twins_count_once_and_the_fuller_one_stays() -> None:
     """Two replicas of Prometheus, or two jobs, scrape each pod twice."""
     first, second = (
         series(JMX_BEATS, *values, client_id="consumer-orders-1", prometheus_replica=replica)
-        for replica, values in (("a", (1.0, 2.0)), ("b", (1.0, 2.0, 3.0)))
+        for replica, values in (("a", (1.0, 2.0)), ("b", (1.0, 2.0, 3.0, 4.0, 5.0)))
     )
     for found in ([first, second], [second, first]):
         mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][
             java_metrics.JMX_EXPORTER
         ]
-        assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [3]
+        assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [5]
 
 
 def test_a_pod_that_came_back_at_another_address_has_one_series() -> None:

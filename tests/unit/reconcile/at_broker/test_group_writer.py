@@ -6,7 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from heartbeat_tuner.api.group_config_notes import REVERT_ANNOTATION
+from heartbeat_tuner.api.followed import history_status, verification_of
+from heartbeat_tuner.api.group_config_notes import REVERT_ANNOTATION, group_write_status
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     ClusterUnreachableError,
@@ -15,9 +17,11 @@ from heartbeat_tuner.domain.errors import (
     NotLeaderError,
 )
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides
+from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides, GroupWrite
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.reconcile.status import reporting
 from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
 from tests.support.stages import MINUTE, ORDERS, Stage
@@ -332,7 +336,7 @@ async def test_a_leadership_that_is_nearly_over_holds_up_no_later_cycle() -> Non
 
 def ask_back(stage: Stage, at: str = "") -> None:
     """Ask for the last write to be taken back, or for the one of another time."""
-    stage.policies.annotate(ORDERS, REVERT_ANNOTATION, at or noted(stage)["at"])
+    stage.policies.annotate(ORDERS, REVERT_ANNOTATION, at or noted(stage)["changeTime"])
 
 
 NOTHING = GroupOverrides()
@@ -428,3 +432,64 @@ async def test_a_suspended_policy_takes_back_nothing_until_it_is_resumed() -> No
     stage.policies.edit(ORDERS, suspend=False)
     await cycles(stage, 1)
     assert stage.groups.alterations == [("orders", LONG), ("orders", SHORT)]
+
+
+def harmed(**spec: Any) -> Stage:
+    """Return a group whose session was raised eight days ago, and whose members are fenced far more often since."""
+    stage = modern(until_s=BEGINS.timestamp(), **spec)
+    stage.groups.override("main", "orders", LONG)
+    at = NOW - timedelta(days=8)
+    before = [NOW.timestamp() - day * 86_400 for day in range(22, 8, -2)]
+    since = [at.timestamp() + number * 7_200 for number in range(1, 90)]
+    values = worlds.java_settings("45s", "5s")
+    history = EvictionHistory(NOW - timedelta(days=22), values, (*before, *since), group=("main", "orders"))
+    write = GroupWrite(
+        "main", "orders", LONG, SHORT, at, spec="s", answered=True, replaced=GroupOverrides(seconds(20), seconds(5))
+    )
+    followed = FollowedChange(at, landed=at + seconds(6))
+    status = Status(
+        group_config=group_write_status(write), history=history_status(history), verification=verification_of(followed)
+    )
+    stage.policies.have_status(ORDERS, reporting.document(status))
+    return stage
+
+
+async def test_what_did_harm_is_taken_back_once_with_the_reason() -> None:
+    """And stays away, under the next leader too, until the policy asks for something else."""
+    stage = harmed()
+    await cycles(stage, 1)
+    assert stage.groups.alterations == [("orders", SHORT)]
+    assert noted(stage)["harm"] == "Worse"
+    assert stage.condition("Verified") == ("False", "Reverted")
+    assert "since it did harm (Worse)" in stage.message("Verified")
+    assert stage.condition("Applied") == ("False", "Reverted")
+    await cycles(stage, 3)
+    stage.restart()
+    await cycles(stage, 3)
+    assert len(stage.groups.alterations) == 1
+    assert stage.condition("Verified") == ("False", "Reverted")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"rollout": {"verification": {"revert": False}}}, {"mode": "Recommend"}, {"suspend": True}],
+    ids=["revert-is-off", "recommend", "suspended"],
+)
+async def test_what_did_harm_stays_where_the_policy_says_so(spec: dict[str, Any]) -> None:
+    """The condition says what it did."""
+    stage = harmed(**spec)
+    await cycles(stage, 2)
+    assert stage.groups.alterations == []
+    assert stage.condition("Verified") == ("False", "Worse")
+
+
+async def test_a_write_waits_for_its_verdict() -> None:
+    """From the cycle of the write on."""
+    stage = modern()
+    await cycles(stage)
+    assert stage.condition("Verified") == ("Unknown", "Verifying")
+    assert "counting begins then" in stage.message("Verified")
+    await cycles(stage, 3)
+    assert stage.condition("Verified") == ("Unknown", "Verifying")
+    assert "episodes of evictions in" in stage.message("Verified")
+    assert stage.policies.status_of(ORDERS)["verification"]["readyTime"] > noted(stage)["changeTime"]

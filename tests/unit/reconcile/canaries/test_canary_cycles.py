@@ -22,7 +22,7 @@ FIRST_TWO = ["orders-0", "orders-1"]
 async def landed(**spec: object) -> TriedStage:
     """Return a stage whose canary runs in two pods."""
     stage = TriedStage(**spec)
-    await until(stage, lambda: "landed" in stage.canary, cycles=6)
+    await until(stage, lambda: "readyTime" in stage.canary, cycles=6)
     return stage
 
 
@@ -69,8 +69,8 @@ async def test_a_quarter_of_the_pods_has_the_values_first_and_then_all() -> None
     assert evicted(stage) == FIRST_TWO
     promise = stage.policies.status_of(ORDERS)["applied"]["promise"]
     # What one eviction stalls hangs on the beat and the polls, not on the session.
-    assert 0.0 < promise["stalledPerEvictionBefore"] < 1_000.0
-    assert 0.0 < promise["stalledPerEvictionAfter"] < 1_000.0
+    assert 0.0 < float(promise["stalledPerEvictionBefore"]) < 1_000.0
+    assert 0.0 < float(promise["stalledPerEvictionAfter"]) < 1_000.0
     await stage.cycle()
     assert stage.canary == {}
 
@@ -166,7 +166,7 @@ async def test_an_eviction_whose_answer_is_lost_is_not_done_twice(error: Excepti
     await until(stage, lambda: bool(stage.workloads.evictions), cycles=3)
     stage.workloads.dies = None
     stage.restart()
-    await until(stage, lambda: "landed" in stage.canary, cycles=4)
+    await until(stage, lambda: "readyTime" in stage.canary, cycles=4)
     assert evicted(stage) == FIRST_TWO
     assert stage.workloads.most_tried == 2
 
@@ -193,7 +193,7 @@ async def test_a_pod_that_came_anyway_and_took_the_ticket_spares_an_eviction() -
     assert (stage.canary["ticket"], evicted(stage)) == (1, [])
     stage.workloads.scale(9)
     assert len(stage.workloads.tried) == 1
-    await until(stage, lambda: "landed" in stage.canary, cycles=5)
+    await until(stage, lambda: "readyTime" in stage.canary, cycles=5)
     assert (len(evicted(stage)), stage.workloads.most_tried) == (1, 2)
 
 
@@ -226,7 +226,7 @@ async def test_time_without_metrics_does_not_count_and_takes_nothing_back() -> N
     for _ in range(30):
         await stage.cycle()
     stage.prometheus.error = None
-    seen_s = stage.canary["exposedSeconds"]
+    seen_s = float(stage.canary["exposedSeconds"])
     assert seen_s <= 60
     for _ in range(4):
         await stage.cycle()
@@ -267,8 +267,8 @@ async def test_an_edit_of_what_is_asked_for_ends_it_and_another_begins() -> None
     stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"min": "20s"}})
     await stage.cycle()
     assert "was edited" in stage.canary["message"]
-    first = stage.canary["since"]
-    await until(stage, lambda: stage.canary.get("since", first) != first, cycles=40)
+    first = stage.canary["startTime"]
+    await until(stage, lambda: stage.canary.get("startTime", first) != first, cycles=40)
     assert stage.workloads.tried == set()
     assert stage.canary["values"]["sessionTimeout"] == "20s"
 
@@ -277,10 +277,10 @@ async def test_no_other_begins_before_the_pods_of_one_that_passed_went_back() ->
     """It ends in the very cycle in which its values would be written: nothing held a write when that was decided."""
     stage = await landed()
     await until(stage, lambda: stage.canary.get("phase") == "Passed", cycles=10)
-    first = stage.canary["since"]
+    first = stage.canary["startTime"]
     stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"min": "20s"}})
     await stage.cycle()
-    assert (stage.canary["phase"], stage.canary["since"]) == ("Ended", first)
+    assert (stage.canary["phase"], stage.canary["startTime"]) == ("Ended", first)
     assert stage.condition("Applied") == ("False", "CanaryEnded")
     await until(stage, lambda: not stage.workloads.tried, cycles=4)
 
@@ -319,6 +319,20 @@ async def test_a_suspended_policy_stands_still() -> None:
     await stage.cycle()
     await stage.cycle()
     assert evicted(stage) == FIRST_TWO
+
+
+@pytest.mark.parametrize("early", [True, False])
+async def test_no_pod_is_evicted_before_the_webhook_knows_of_an_edit(*, early: bool) -> None:
+    """It gives nothing for a spec that the status is not of yet: the pod would come without the values, and end it."""
+    stage = TriedStage()
+    await until(stage, lambda: stage.canary.get("ticket") == 1, cycles=2)
+    assert evicted(stage) == []
+    stage.policies.edit(ORDERS, suspend=True)
+    await stage.cycle()
+    stage.policies.edit(ORDERS, suspend=False)
+    await (stage.look(ORDERS) if early else stage.cycle())
+    await until(stage, lambda: bool(stage.workloads.evictions), cycles=3)
+    assert len(stage.workloads.tried) == 1
 
 
 async def test_in_another_mode_nobody_is_evicted_any_more() -> None:
@@ -470,6 +484,17 @@ async def test_more_pods_change_nothing() -> None:
         await stage.cycle()
     assert len(stage.workloads.tried) == 2
     assert (stage.canary["phase"], stage.canary["pods"]) == ("Running", 2)
+
+
+async def test_a_pod_that_is_drained_before_all_are_there_does_not_end_it() -> None:
+    """It goes on with those that are left: the webhook gave the values to each pod that was to have them."""
+    stage = TriedStage()
+    await until(stage, lambda: len(stage.workloads.evictions) == 2, cycles=6)
+    drained = next(pod for pod in stage.workloads.stored[CONSUMER].pods if pod.name in stage.workloads.tried)
+    stage.workloads.replace(drained.name, drained.uid)
+    assert len(stage.workloads.tried) == 1
+    await until(stage, lambda: bool(stage.workloads.writes), cycles=45)
+    assert len(evicted(stage)) == 2
 
 
 async def test_a_canary_whose_pods_are_gone_ends() -> None:

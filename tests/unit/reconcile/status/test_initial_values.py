@@ -40,7 +40,7 @@ async def test_the_values_stand_in_the_status_and_nothing_is_written() -> None:
     stage = await recommended()
     for _ in range(5):
         await stage.cycle()
-    assert initial(stage) == {"values": VALUES, "validUntil": BEFORE}
+    assert initial(stage) == {"values": VALUES, "expirationTime": BEFORE}
     assert (stage.workloads.writes, stage.policies.writes) == ([], 2)  # an episode of the storm is noted, too
     assert stage.condition("Applied") == ("False", "AtNextRestart")
     assert "sessionTimeout 30s" in stage.message("Applied")
@@ -52,7 +52,7 @@ async def test_they_stand_while_some_pods_have_them_and_others_not() -> None:
     stage = await recommended()
     runs_with(stage, worlds.workload(mixed=True))
     await stage.cycle()
-    assert initial(stage) == {"values": VALUES, "validUntil": BEFORE}
+    assert initial(stage) == {"values": VALUES, "expirationTime": BEFORE}
     assert stage.policies.status_of(ORDERS)["reason"] == "RolloutInProgress"
     assert "get them when they are replaced" in stage.message("Recommended")
     assert stage.condition("Applied") == ("False", "AtNextRestart")
@@ -84,7 +84,7 @@ async def test_their_end_moves_once_a_day() -> None:
     await stage.cycle()
     writes = stage.policies.writes
     await stage.cycle(after=DAY - 2 * stages.MINUTE)
-    assert (initial(stage)["validUntil"], stage.policies.writes) == (BEFORE, writes)
+    assert (initial(stage)["expirationTime"], stage.policies.writes) == (BEFORE, writes)
 
 
 async def test_a_new_day_moves_their_end() -> None:
@@ -94,7 +94,7 @@ async def test_a_new_day_moves_their_end() -> None:
     first = initial(stage)
     assert first is not None
     await stage.cycle(after=DAY)
-    assert initial(stage) == {"values": first["values"], "validUntil": "2026-03-05T12:01:00Z"}
+    assert initial(stage) == {"values": first["values"], "expirationTime": "2026-03-05T12:01:00Z"}
 
 
 async def test_without_metrics_their_end_comes() -> None:
@@ -103,7 +103,7 @@ async def test_without_metrics_their_end_comes() -> None:
     stage.prometheus.error = MetricsUnavailableError("Prometheus did not answer")
     for _ in range(3):
         await stage.cycle(after=DAY)
-    assert initial(stage) == {"values": VALUES, "validUntil": BEFORE}
+    assert initial(stage) == {"values": VALUES, "expirationTime": BEFORE}
 
 
 async def test_without_the_broker_it_comes_too() -> None:
@@ -111,7 +111,7 @@ async def test_without_the_broker_it_comes_too() -> None:
     stage = await recommended()
     stage.groups.down = {"main"}
     await stage.cycle(after=DAY)
-    assert initial(stage) == {"values": VALUES, "validUntil": BEFORE}
+    assert initial(stage) == {"values": VALUES, "expirationTime": BEFORE}
 
 
 @pytest.mark.parametrize("spec", [{"mode": "Recommend"}, {"mode": "Apply"}])

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType, Status
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Condition, ConditionStatus, ConditionType, Status
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown, Workload
@@ -348,7 +348,7 @@ def test_the_change_is_kept_in_the_status() -> None:
         "values": {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"},
         "previous": {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"},
         "workloadUid": "workload-1",
-        "at": "2026-03-02T12:00:00Z",
+        "changeTime": "2026-03-02T12:00:00Z",
     }
 
 
@@ -464,6 +464,24 @@ def test_why_a_policy_is_not_ready_is_announced_once(reason: Reason) -> None:
     blocked = reporting.status_after(before, Blocked(Finding(reason, "no")), generation=1, now=LATER).status
     (announced,) = transitions.announcements(before, blocked)
     assert (announced.type, announced.reason) == (ConditionType.READY, reason)
+
+
+def test_what_two_conditions_say_is_announced_once() -> None:
+    """Values that a person took out are no longer applied, and no longer verified, for the same reason."""
+    before = after(decided(storm()))
+    taken = [
+        Condition(
+            type=kind,
+            status=ConditionStatus.FALSE,
+            reason=Reason.TAKEN_BACK,
+            message="taken back by kubectl-set",
+            last_transition_time="2026-03-02T12:00:00Z",
+            observed_generation=1,
+        )
+        for kind in (ConditionType.APPLIED, ConditionType.VERIFIED)
+    ]
+    (announced,) = transitions.announcements(before, before.model_copy(update={"conditions": taken}))
+    assert (announced.type, announced.reason, announced.warning) == (ConditionType.APPLIED, Reason.TAKEN_BACK, True)
 
 
 def test_every_reason_of_ready_is_known_as_one() -> None:

@@ -32,15 +32,15 @@ def moment(at: Any) -> str:
 def status_after(group: str, episodes: int) -> dict[str, Any]:
     """Return the status of a group that had an episode a day, and so many in the 20 hours since it was changed."""
     at = moment(CHANGED)
-    applied = {"values": VALUES, "previous": {**VALUES, "sessionTimeout": "45s"}, "at": at, "container": "app"}
+    applied = {"values": VALUES, "previous": {**VALUES, "sessionTimeout": "45s"}, "changeTime": at, "container": "app"}
     before = [86_400 * day + 600 for day in range(14)]
     since = [86_400 * 14 + 3_600 * hour for hour in range(1, 1 + episodes)]
     return {
         "observedGeneration": 1,
         "applied": {**applied, "workloadUid": "workload-1"},
-        "verification": {"at": at, "landed": at, "outcome": "Verifying"},
+        "verification": {"changeTime": at, "readyTime": at, "outcome": "Verifying"},
         "history": {
-            "since": moment(SINCE),
+            "startTime": moment(SINCE),
             "clusterRef": "main",
             "groupId": group,
             "values": VALUES,

@@ -46,7 +46,7 @@ def policy(
             "observedGeneration": 3,
             "groupProtocol": "Classic",
             "current": NOW_SET,
-            "initial": {"values": shown, "validUntil": "2026-03-03T12:00:00Z"},
+            "initial": {"values": shown, "expirationTime": "2026-03-03T12:00:00Z"},
             **(status or {}),
         },
     }
@@ -133,7 +133,7 @@ async def test_a_policy_s_own_names_are_used() -> None:
         policy(bounds={"sessionTimeout": {"max": "20s"}}),
         policy(bounds={"heartbeatInterval": {"min": "2s"}}),
         policy(values={"maxPollInterval": "5m"}),
-        policy(status={"initial": {"values": VALUES, "validUntil": "soon"}}),
+        policy(status={"initial": {"values": VALUES, "expirationTime": "soon"}}),
     ],
     ids=[
         *("none", "of-another-spec", "kip-848", "empty", "recommend", "apply", "suspended", "above-bounds"),
