@@ -150,7 +150,7 @@ class Cycle:
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
         await self._canaries.tell_deleted(bodies)
         outcomes |= await self._canaries_advanced(bodies, outcomes)
-        await self._failures.write(bodies, outcomes)
+        await self._failures_noted(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
@@ -213,11 +213,27 @@ class Cycle:
         wanted = [policy for policy in due if policy is not None]
         began = await self._of_all(
             wanted,
-            lambda policy: releasing.release(
-                policy, bodies[policy.key], self._workloads, self._policies, self._troubles
+            lambda policy: _guarded(
+                releasing.release(policy, bodies[policy.key], self._workloads, self._policies, self._troubles)
             ),
         )
-        return [policy for policy, rolls in zip(wanted, began, strict=True) if rolls]
+        for policy, rolls in zip(wanted, began, strict=True):
+            if isinstance(rolls, UnexpectedFailure):
+                self._troubles.add("entries not let go of, the next cycle tries again", policy.key, rolls.error)
+        return [policy for policy, rolls in zip(wanted, began, strict=True) if rolls]  # after a surprise, perhaps
+
+    async def _failures_noted(
+        self, bodies: Mapping[ObjectKey, Mapping[str, Any]], outcomes: Mapping[ObjectKey, Result]
+    ) -> None:
+        """Note at workloads what failed in them."""
+        self._failures.begin(bodies)
+        due = [
+            outcome for outcome in outcomes.values() if isinstance(outcome, Decided) and outcome.inputs.policy.failed
+        ]
+        noted = await self._of_all(due, lambda outcome: _guarded(self._failures.write(bodies[outcome.key], outcome)))
+        for outcome, result in zip(due, noted, strict=True):
+            if isinstance(result, UnexpectedFailure):
+                self._troubles.add("failed values not noted at the workload", outcome.key, result.error)
 
     async def _carried_out(
         self,
@@ -432,7 +448,7 @@ def _rested_on(workload: Workload, *, reverts: bool) -> Workload:
     return dataclasses.replace(any_version, pods=(), current=None, unlike_template=frozenset())
 
 
-async def _guarded(step: Awaitable[Decided]) -> Decided | UnexpectedFailure:
+async def _guarded(step: Awaitable[_Result]) -> _Result | UnexpectedFailure:
     """Return what a step for one policy gives, or what nobody foresaw in it."""
     try:
         return await step

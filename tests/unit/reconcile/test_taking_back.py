@@ -79,6 +79,14 @@ async def test_what_cannot_be_let_go_of_is_tried_again(error: TunerError) -> Non
     assert stage.workloads.releases == [CONSUMER]
 
 
+async def test_a_surprise_in_letting_go_ends_no_cycle() -> None:
+    """What nobody foresaw in one policy's workload is not the others' loss."""
+    stage = stage_that_holds({"mode": "Recommend"}, **OVERRULED)
+    stage.workloads.release_error = KeyError("a surprise")
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "RecommendMode")
+
+
 async def test_nothing_is_let_go_of_without_the_leadership() -> None:
     """Another replica looks by now."""
     stage = stage_that_holds(**OVERRULED)

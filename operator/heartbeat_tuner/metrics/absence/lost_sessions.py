@@ -148,7 +148,10 @@ def _of_life(
 
 
 def _stood_still(change: MemberChange, life: Mine, times_s: Sequence[float], grown: Mapping[float, float]) -> bool:
-    """Whether a Java member that lost its id had not beaten for as long as it had not polled, but for a usual gap."""
+    """Whether a Java member that lost its id had not beaten for as long as it had not polled, but for a usual gap.
+
+    Scrapes leave up to two intervals open: a poll limit that is no longer than that looks like a stop.
+    """
     within = counted.NEAR_SCRAPES * timedelta(seconds=samples.scrape_interval_s(life[Quantity.POLL_AGE]) or 0.0)
     gap_s = max(counted.longest_near_s(change, life[quantity], within) for quantity in counted.BY_POLLS)
     shown = [sample.value for series in life[Quantity.POLL_GAP_MAX] for sample in blocks.news(series).samples]

@@ -4,7 +4,7 @@ A change that is taken back writes the template, and notes with it why. A canary
 failed is noted in the policy's status first, and here at the workload after that, in whichever cycle it is missing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, NotLe
 from heartbeat_tuner.domain.policies import Mode, ObjectKey
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.stored_policies import Policies
-from heartbeat_tuner.reconcile.outcomes import Decided, Result
+from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.status.troubles import Troubles
 
 _Noted = tuple[str, frozenset[datetime]]
@@ -37,33 +37,37 @@ class FailureNotes:
         self._troubles = troubles
         self._written: dict[ObjectKey, _Noted] = {}
 
-    async def write(self, bodies: Mapping[ObjectKey, Mapping[str, Any]], outcomes: Mapping[ObjectKey, Result]) -> None:
-        """Write what is missing at workloads, once each: who takes an annotation out again is not fought.
+    def begin(self, keys: Collection[ObjectKey]) -> None:
+        """Begin a cycle; what was written for policies that are gone is forgotten.
 
         Args:
-            bodies: the policies, as stored by now.
-            outcomes: of each that was looked at.
+            keys: of all policies.
+        """
+        self._written = {key: noted for key, noted in self._written.items() if key in keys}
+
+    async def write(self, body: Mapping[str, Any], outcome: Decided) -> None:
+        """Write what is missing at a workload, once: who takes an annotation out again is not fought.
+
+        Args:
+            body: the policy, as stored by now.
+            outcome: of it.
 
         Raises:
             NotLeaderError: the leadership is over.
         """
-        self._written = {key: noted for key, noted in self._written.items() if key in bodies}
-        for key, outcome in outcomes.items():
-            if not isinstance(outcome, Decided) or not outcome.inputs.policy.failed:
-                continue
-            due = _due(outcome)
-            if due is None or self._written.get(key) == due:
-                continue
-            try:
-                if await self._policies.is_current(bodies[key]):
-                    await self._write(outcome)
-                    self._written[key] = due
-            except NotLeaderError:
-                raise
-            except TunerError as error:
-                self._troubles.add("failed values not noted at the workload", key, error)
-                if _is_refused(error):
-                    self._written[key] = due  # the status has them, too: nobody is asked in vain in each cycle
+        key, due = outcome.key, _due(outcome)
+        if due is None or self._written.get(key) == due:
+            return
+        try:
+            if await self._policies.is_current(body):
+                await self._write(outcome)
+                self._written[key] = due
+        except NotLeaderError:
+            raise
+        except TunerError as error:
+            self._troubles.add("failed values not noted at the workload", key, error)
+            if _is_refused(error):
+                self._written[key] = due  # the status has them, too: nobody is asked in vain in each cycle
 
     async def _write(self, outcome: Decided) -> None:
         policy, workload = outcome.inputs.policy, outcome.inputs.workload

@@ -98,6 +98,18 @@ async def test_a_refused_note_is_not_asked_for_in_each_cycle(error: Exception, a
     assert stage.condition("Applied") == ("False", "FailedBefore")
 
 
+async def test_a_surprise_in_a_note_ends_no_cycle() -> None:
+    """What nobody foresaw in one policy's workload is not the others' loss."""
+    stage = await failed()
+    held = stage.workloads.stored[CONSUMER].holdings
+    assert held is not None
+    stage.workloads.edit(CONSUMER, holdings=dataclasses.replace(held, failed={}))
+    stage.workloads.note_error = KeyError("a surprise")
+    stage.restart()
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "FailedBefore")
+
+
 async def test_who_takes_the_note_out_again_is_not_fought() -> None:
     """Manifests that are put back in place take it out each time: one leader writes it once."""
     stage = await failed()
