@@ -50,7 +50,7 @@ def _cost(explanation: Explanation) -> Link:
             rows.append(Row(title, value, STALLED, then))
     unavoidable = -now.floor_per_day
     rows.append(
-        Row("unavoidable", unavoidable, STALLED, None if new is None else unavoidable, "no setting can change it")
+        Row("less: unavoidable", unavoidable, STALLED, None if new is None else unavoidable, "no setting changes it")
     )
     net = float(now.net_per_day[0]), None if new is None else float(new.net_per_day[0])
     rows.append(Row("what settings cost", net[0], STALLED, net[1]))
