@@ -29,6 +29,8 @@ from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
 from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import Law
 
+pytestmark = pytest.mark.no_cover  # plays a day of a fleet
+
 NEVER = FailureProcess(0.0, Law.constant(1.0))
 
 

@@ -174,10 +174,7 @@ def taken_back_of(noted: api.TakenBackStatus) -> TakenBack:
 
 def to_annotation(applications: Mapping[str, Application]) -> str:
     """Return the annotation's text for the last application to each container."""
-    documents = {
-        container: applied_of(application).model_dump(by_alias=True, exclude_none=True)
-        for container, application in applications.items()
-    }
+    documents = {container: fields.stored(applied_of(application)) for container, application in applications.items()}
     return json.dumps(documents, sort_keys=True, separators=(",", ":"))
 
 
@@ -208,7 +205,7 @@ def to_failed_annotation(failed: Mapping[str, Sequence[FailedValues]], *, worklo
         for container, values in failed.items()
         if (statuses := failed_statuses(values)) is not None
     }
-    documents = {container: note.model_dump(by_alias=True, exclude_none=True) for container, note in notes.items()}
+    documents = {container: fields.stored(note) for container, note in notes.items()}
     return json.dumps(documents, sort_keys=True, separators=(",", ":"))
 
 

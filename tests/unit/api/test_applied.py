@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.api import applied, parsing
+from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MAX_FAILED_MESSAGE, Applied
 from heartbeat_tuner.domain.policies import Application, TakenBack
 from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outcome, PromisedRate
@@ -130,6 +131,12 @@ def test_a_record_with_a_word_that_cannot_be_counts_for_nothing(forged: dict[str
     """Half of a record would be another record: what it takes back, or what stood before it, is not guessed."""
     text = json.dumps({"app": {**NOTED, **forged}})
     assert applied.from_annotation(text, workload_uid="workload-1") == {}
+
+
+def test_the_note_has_the_document_of_the_status() -> None:
+    """Fractions as text in both: who compares them finds no difference."""
+    assert applied.applied_of(REVERT).failed is not None
+    assert fields.stored(applied.applied_of(REVERT)) == NOTED
 
 
 def test_names_of_an_earlier_version_are_read() -> None:

@@ -17,6 +17,8 @@ from tests.support.naming import naming_of
 from tests.support.telling import doctor_text
 from tests.support.worlds import HOUR, NOW
 
+pytestmark = pytest.mark.no_cover  # plays a month
+
 CLUSTER = (platform.KUBE_STATE_METRICS, platform.KUBE_STATE_METRICS_CONTAINERS, platform.CADVISOR, platform.PROMETHEUS)
 DOCTOR = "docs/how-to/doctor.md"
 RECOMMEND = "docs/how-to/recommend.md"

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, QuantityModel, 
 from heartbeat_tuner.tails.model import Rejected, TailModel
 from heartbeat_tuner.tails.model import RejectionReason as Rejection
 from tests.support import fitted, worlds
+
+pytestmark = pytest.mark.no_cover  # draws thousands of situations
 
 
 def milliseconds(low: int, high: int) -> st.SearchStrategy[timedelta]:

@@ -6,6 +6,8 @@ from tests.documentation import checks, links
 from tests.documentation.markdown import Page
 from tests.support.documents import CHECKOUT
 
+pytestmark = pytest.mark.no_cover  # reads all pages
+
 PAGES = checks.pages(CHECKOUT)
 
 

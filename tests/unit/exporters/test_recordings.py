@@ -9,6 +9,8 @@ from tests.exporters.catalogue import EXPORTERS
 from tests.exporters.recording import FOLDER
 from tests.exporters.story import LONG_HANDLER_FACTOR
 
+pytestmark = pytest.mark.no_cover  # reads recordings
+
 NAMES = recording.names()
 OF_THE_STORY = [name for name in NAMES if name != cluster.NAME]
 LARGEST_BYTES = 250_000

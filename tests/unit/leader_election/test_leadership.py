@@ -17,6 +17,8 @@ from heartbeat_tuner.leader_election.leadership import Standing, Timing
 from heartbeat_tuner.ports.leader_lease import Claim, Lease
 from tests.support import worlds
 
+pytestmark = pytest.mark.no_cover  # plays hundreds of elections
+
 TIMING = Timing(worlds.seconds(15), worlds.seconds(10), worlds.seconds(2))
 A, B = "a", "b"
 

@@ -12,6 +12,8 @@ from heartbeat_tuner.membership import limits, records
 from heartbeat_tuner.membership.values import Claimed, GroupProtocol, Lift, Remove, Replace, Write
 from tests.unit.membership.world import Body, Replica, World
 
+pytestmark = pytest.mark.no_cover  # plays a thousand schedules
+
 INDEX = st.integers(min_value=0, max_value=7)
 WEBHOOK = st.sampled_from([0, 1, 2])
 LOOK = st.sampled_from(["old", "slots", "pods", "watch", "list"])

@@ -23,6 +23,8 @@ from heartbeat_tuner.reconcile.outcomes import Decided, UnexpectedFailure
 from tests.support import manifests, stages, worlds
 from tests.support.stages import Stage
 
+pytestmark = pytest.mark.no_cover  # runs cycles of a thousand policies
+
 CURED = worlds.settings("30s", "1s", "1s")
 
 

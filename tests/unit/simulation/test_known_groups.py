@@ -5,6 +5,8 @@ import pytest
 from bench.known_groups import KNOWN, Known
 from heartbeat_tuner.simulation.play import simulate
 
+pytestmark = pytest.mark.no_cover  # plays groups for months
+
 DAYS = 40.0
 DAYS_OF_LOOPS = 8.0  # hundreds of evictions a day
 DEPLOYS_PER_DAY = 10.0

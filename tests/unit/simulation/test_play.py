@@ -11,6 +11,8 @@ from heartbeat_tuner.simulation.chance import Chance
 from heartbeat_tuner.simulation.play import simulate
 from heartbeat_tuner.tails.law import Law
 
+pytestmark = pytest.mark.no_cover  # plays groups for months
+
 D_S = Law.lognormal(20, 0.5)
 MIXED = group(
     pauses=FailureProcess(10.0, Law.lognormal(8, 0.4)),

@@ -10,6 +10,8 @@ from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import ObjectKey
 
+pytestmark = pytest.mark.no_cover  # writes a page for each number
+
 SET = MetricPoint(exposed.SESSION_TIMEOUT, ("set",), 1.5)
 
 

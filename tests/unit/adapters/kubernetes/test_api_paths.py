@@ -41,6 +41,8 @@ from heartbeat_tuner.ports.fleet_stops import StopNote
 from tests.support import worlds
 from tests.support.fakes import FakeClock
 
+pytestmark = pytest.mark.no_cover  # parses the whole product
+
 PACKAGE: Final = Path(heartbeat_tuner.__file__).parent
 RESOURCES: Final = [one for one in vars(api_paths).values() if isinstance(one, Resource)]
 HOSTILE: Final = [

@@ -12,6 +12,8 @@ from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Reb
 from heartbeat_tuner.simulation.play import simulate
 from heartbeat_tuner.tails.law import Law
 
+pytestmark = pytest.mark.no_cover  # plays groups for months
+
 EIGHTS = Law.lognormal(8.0, 0.4)
 OUTAGES = FailureProcess(60.0, EIGHTS)
 NODES = FailureProcess(80.0, EIGHTS)

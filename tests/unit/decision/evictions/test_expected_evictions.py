@@ -80,6 +80,16 @@ def test_nothing_is_expected_without_a_tail_or_a_day() -> None:
         assert expected_evictions.needed(quantity, 1.0) is None
 
 
+@pytest.mark.parametrize("quantity", [fitted.quantity(tail=BAD), fitted.quantity(group_days=0.9)])
+def test_a_model_without_a_tail_or_a_day_wishes_for_no_session(quantity: QuantityModel) -> None:
+    """A session is never raised on a fit that says nothing."""
+    period = seconds(5)
+    wish = expected_evictions.session_wish(fitted.fitted(quantities={"absence": quantity}), 1.0, period)
+    assert wish is None
+    sure = fitted.fitted(quantities={"absence": fitted.quantity()})
+    assert expected_evictions.session_wish(sure, 1.0, period) is not None
+
+
 def test_a_need_is_the_worse_of_two_bounds() -> None:
     """The fit's own where its tail is heavy, the shape-free one where it is light."""
     share = 1 / 30 / 2880

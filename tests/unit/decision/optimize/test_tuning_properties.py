@@ -24,6 +24,8 @@ from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Pro
 from heartbeat_tuner.tails.law import Law
 from tests.support.questions import happening, question, seconds
 
+pytestmark = pytest.mark.no_cover  # draws and tunes hundreds of groups
+
 slowly = settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 
 

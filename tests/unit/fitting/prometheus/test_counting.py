@@ -18,6 +18,8 @@ from tests.support import counters, histories, java_days, kafkajs_days
 from tests.support.java_days import Stop
 from tests.support.kafkajs_days import Absence
 
+pytestmark = pytest.mark.no_cover  # counts days of samples
+
 DAY = date(2026, 3, 1)
 WHOLE_DAY = SliceWindow(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
 BLOCKS = 960

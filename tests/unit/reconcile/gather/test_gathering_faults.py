@@ -33,6 +33,8 @@ from tests.support.stages import Stage
 from tests.support.told_prometheus import DISORDERS, FAILURES, Fault, ToldPrometheus
 from tests.support.worlds import NOW, seconds
 
+pytestmark = pytest.mark.no_cover  # reads two hours of scrapes 221 times
+
 MINUTE = stages.MINUTE
 POLICY = worlds.policy()
 

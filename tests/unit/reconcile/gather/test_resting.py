@@ -20,6 +20,8 @@ from heartbeat_tuner.reconcile.gather.resting import EVERY, SMALL, CycleView, Re
 from tests.support import counters, stages, worlds
 from tests.support.counters import Answers
 
+pytestmark = pytest.mark.no_cover  # runs hundreds of cycles
+
 KEYS = [worlds.policy().key, *(ObjectKey("shop", f"policy-{number}") for number in range(SMALL))]
 KEY = KEYS[0]
 

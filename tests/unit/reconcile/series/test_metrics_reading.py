@@ -32,6 +32,8 @@ from tests.support.counters import KAFKAJS
 from tests.support.told_prometheus import FAILURES, Request, ToldPrometheus
 from tests.support.worlds import NOW, seconds
 
+pytestmark = pytest.mark.no_cover  # reads hours of scrapes
+
 SCRAPE_S: Final = 15.0
 QUANTITIES: Final = len(KAFKAJS.metrics)
 MINUTE: Final = timedelta(minutes=1)

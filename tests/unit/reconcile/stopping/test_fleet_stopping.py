@@ -16,6 +16,8 @@ from tests.support import counters, manifests, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
 from tests.unit.reconcile.test_reverting import changed
 
+pytestmark = pytest.mark.no_cover  # runs cycles of a fleet
+
 VALUES: Final = {"sessionTimeout": "30s", "heartbeatInterval": "3s", "fetchWait": "5s"}
 CHANGED: Final = worlds.NOW - timedelta(hours=20)
 SINCE: Final = CHANGED - timedelta(days=14)
