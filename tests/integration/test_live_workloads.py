@@ -13,10 +13,10 @@ from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.workloads.live_workloads import LiveWorkloads
 from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
-from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from sandbox.control_plane import ControlPlane
 from tests.support import sockets, worlds
@@ -130,6 +130,35 @@ async def test_the_view_says_what_asking_says(control_plane: ControlPlane, names
             return isinstance(found, MissingWorkload) and found.reason is Reason.WORKLOAD_NOT_FOUND
 
         await _until(gone)
+
+
+async def test_what_was_just_written_is_in_the_view(
+    control_plane: ControlPlane, namespace: str, api: CountingApi
+) -> None:
+    """As the API server stored it, whether or not the watch has brought it."""
+    _apply(control_plane, namespace, *_documents("orders"))
+    policy, live = _policy(namespace), LiveWorkloads(api, SystemClock(), patience=PATIENCE)
+    workloads = KubernetesWorkloads(api, written=live.show)
+    async with live.running():
+        await live.cover([policy])
+
+        async def written() -> bool:
+            before = await workloads.read(policy)
+            assert isinstance(before, Workload)
+            change = Application(
+                worlds.settings("45s", "1s"), worlds.STORM, worlds.NOW, before.uid, "app", {BEAT: "1000"}
+            )
+            try:
+                await workloads.apply(policy, before, change)
+            except WriteConflictError:
+                return False  # its controller still makes its pods
+            after = await live.read(policy)
+            assert isinstance(after, Workload)
+            assert after.holdings is not None
+            assert (after.holdings.standing or {})[BEAT] == "1000"
+            return after.applications["app"].entries == {BEAT: "1000"}
+
+        await _until(written)
 
 
 async def test_what_policies_come_to_ask_about_is_listed_then(
