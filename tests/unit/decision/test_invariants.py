@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.kafka_groups import Cluster
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.metrics.conventions import known_conventions as measured
 from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, QuantityModel, Unfitted
 from heartbeat_tuner.tails.model import Rejected, TailModel
@@ -231,13 +231,20 @@ def test_a_decision_is_a_function_of_its_situation(of: DecisionInput) -> None:
 
 @given(situations)
 def test_a_target_in_force_with_a_clean_record_asks_for_nothing(of: DecisionInput) -> None:
-    """A cure that works is not cured again."""
+    """A cure that works is not cured again; values that cannot hold, and that it leaves as they are, are named."""
     target = decide(of).target
     if target is None:
         return
-    runs = worlds.workload(target)
-    cured = dataclasses.replace(of, workload=runs, record=worlds.record(beat=worlds.usual_beat(of.policy, runs)))
-    assert decide(cured).verdict is Verdict.HEALTHY
+    cured = _at_rest(of, target)
+    assert cured.target is None
+    if cured.verdict is not Verdict.HEALTHY:
+        assert cured.finding.reason is _at_rest(of, now_of(of)).finding.reason is Reason.UNSOUND_SETTINGS
+
+
+def _at_rest(of: DecisionInput, values: LivenessSettings) -> Decision:
+    """Decide on the same group with these values, after an hour in which nothing happened."""
+    runs = worlds.workload(values)
+    return decide(dataclasses.replace(of, workload=runs, record=worlds.record(beat=worlds.usual_beat(of.policy, runs))))
 
 
 @given(situations)
