@@ -179,7 +179,7 @@ def calibration_table(by_day: Mapping[str, Mapping[str, Any]]) -> str:
     Args:
         by_day: its figures after some days, by name, such as `14d`.
     """
-    lines = ["| client | span | told a bound | below it | called well | truly well |", "|---|---|---:|---:|---:|---:|"]
+    lines = ["| client | span | with a bound | below it | called well | truly well |", "|---|---|---:|---:|---:|---:|"]
     clients = sorted({client for figures in by_day.values() for client in figures.get("calibration", ())})
     for client in clients:
         for day, figures in by_day.items():
