@@ -115,6 +115,17 @@ def test_twins_count_once_and_the_fuller_one_stays() -> None:
         assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [5]
 
 
+def test_of_twins_without_samples_it_makes_no_difference_which_stays() -> None:
+    """One of them was cut before its first sample."""
+    one = series(JMX_BEATS, 1.0, client_id="consumer-orders-1", prometheus_replica="a")
+    empty = Series.from_raw({**one.labels, "prometheus_replica": "b"}, ())
+    for found in ([one, empty], [empty, one]):
+        mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][
+            java_metrics.JMX_EXPORTER
+        ]
+        assert [len(each.samples) for each in mine[Quantity.HEARTBEATS]] == [1]
+
+
 def test_a_pod_that_came_back_at_another_address_has_one_series() -> None:
     """As one of a StatefulSet: its counter begins again, and neither of its lives is lost; replicas tell it twice."""
 
