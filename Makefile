@@ -8,7 +8,7 @@ BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check docs-site krew locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check docs-site krew locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure 
 test: $(INSTALLED) $(SPARK) $(SITE)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
-lint unit integration chart faults trust: $(INSTALLED) $(SITE)  ## Run one ring of the tests
+lint unit integration chart e2e-java faults trust: $(INSTALLED) $(SITE)  ## Run one ring of the tests
 	@$(PYTHON) tests/rings.py $@
 
 schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts over two replicas, a quarter of an hour

@@ -94,8 +94,11 @@ RINGS = (
     Ring("integration", (_pytest("integration"),)),
     Ring("spark", (_pytest("spark", "--timeout=300"),)),
     Ring("chart", (_pytest("chart"),)),
-    Ring("e2e", (_pytest("e2e", "-m", "not faults and not gitops and not static_members"),), waits=True),
+    Ring(
+        "e2e", (_pytest("e2e", "-m", "not e2e_java and not faults and not gitops and not static_members"),), waits=True
+    ),
     Ring("faults", (_pytest("e2e", "-m", "faults"),), waits=True),
+    Ring("e2e-java", (_pytest("e2e", "-m", "e2e_java"),), waits=True),
     Ring("trust", (_pytest("trust"),), waits=True),
     Ring("schedules", (_pytest("schedules", "--capture=no", "-m", "not all_schedules"),), waits=True, steady=True),
     Ring("hostile", (_pytest("hostile"),), waits=True),

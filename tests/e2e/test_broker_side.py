@@ -22,7 +22,7 @@ from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
 from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300)]
 
 ROWS: Final = Path("build/broker-side.json")
 NERVOUS: Final = {"consumer.session.timeout.ms": "4000", "consumer.heartbeat.interval.ms": "1000"}

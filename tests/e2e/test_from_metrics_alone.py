@@ -17,7 +17,7 @@ from sandbox.scenario import JavaSettings
 from tests.e2e.teams import Team
 from tests.support import cases, fitted
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300)]
 
 STEADY: Final = JavaSettings(session_timeout_ms=45_000, heartbeat_interval_ms=3_000, max_poll_interval_ms=300_000)
 STORM_FLAGS: Final = ("--session-timeout", "1s", "--heartbeat-interval", "333ms", "--fetch-wait", "5s")

@@ -15,7 +15,7 @@ from sandbox.scenario import JavaSettings, Operator
 from tests.e2e.operators import await_cycles
 from tests.e2e.teams import Team
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("operator")]
+pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300), pytest.mark.usefixtures("operator")]
 
 NERVOUS: Final = JavaSettings(session_timeout_ms=6_000, heartbeat_interval_ms=2_000, max_poll_interval_ms=300_000)
 HASTY: Final = JavaSettings(

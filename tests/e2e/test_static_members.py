@@ -9,7 +9,7 @@ from sandbox.scenario import Operator
 from tests.e2e.static_members import SESSION_S, Crew, Kind, counted, crew_of
 from tests.support.webhooks import Replica
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(400)]
 
 PODS: Final = 3
 CONSUMER: Final = Kind("confluent-kafka-python", "consumer")
