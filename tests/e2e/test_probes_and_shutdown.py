@@ -104,7 +104,7 @@ def test_sigterm_does_not_wait_for_prometheus(watched: Team, operators: Operator
     assert events[-1:] == ["stopped"]
     # Whoever reads the log sees which address does not answer; the status, which tenants read, does not have it.
     asked = [line["prometheus"] for line in lines if line["event"] == "started"]
-    assert asked == [f"http://{LOOPBACK}:{wire.port}"]
+    assert asked[-1] == f"http://{LOOPBACK}:{wire.port}"  # the log has the operators of the tests before, too
     assert not any(str(wire.port) in str(line.get("message")) for line in lines)
 
 
