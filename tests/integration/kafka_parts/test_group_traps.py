@@ -25,9 +25,9 @@ from tests.support.fences import TimedFence
 
 pytestmark = pytest.mark.timeout(180)
 
-RUNNING: Final = GroupOverrides(timedelta(seconds=10), timedelta(seconds=3))
-BELOW_IT: Final = GroupOverrides(timedelta(seconds=2), timedelta(seconds=1))
-"""A session that is shorter than the interval before it."""
+RUNNING: Final = GroupOverrides(timedelta(seconds=20), timedelta(seconds=6))
+BELOW_IT: Final = GroupOverrides(timedelta(seconds=5), timedelta(seconds=1))
+"""A session that is shorter than the interval before it; on a busy machine a beat may be seconds late."""
 
 
 @contextmanager
@@ -75,12 +75,12 @@ async def test_a_session_below_the_running_interval_fences_nobody_and_is_the_one
         callbacks = here.callbacks
         await in_force(groups, name, RUNNING)
         await groups.alter("main", name, expected=RUNNING, wanted=BELOW_IT)
-        here.poll_for(4.0)  # up to 3 s
+        here.poll_for(8.0)  # up to 6 s
         assert (here.callbacks, await members(groups, name)) == (callbacks, 2)
 
         gone.send_signal(signal.SIGKILL)
-        took_s = await awaited(groups, name, 1, within_s=10)
-        assert took_s <= 3.0  # the session and a second; it was 10 s before, and Kafka's own is 45 s
+        took_s = await awaited(groups, name, 1, within_s=30)
+        assert took_s < 12.0  # the session, and time for a busy machine; it was 20 s before, and Kafka's own is 45 s
 
 
 async def test_a_broker_that_restarts_after_a_shorter_session_fences_nobody(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_a_broker_that_restarts_after_a_shorter_session_fences_nobody(tmp_
             member.poll_for(0.5)
             kafka.stop()
             kafka.start()
-            member.poll_for(5.0)
+            member.poll_for(8.0)
             assert member.callbacks == callbacks
 
 
