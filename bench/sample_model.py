@@ -1,7 +1,7 @@
 """Make the sample model that ships with the command line, so that people can try it without a Prometheus.
 
 The group is one of the synthetic fleet of `bench.fleets`. What metrics would have shown of 20 of its groups in 14 days
-is drawn and fitted, as a fit would; the model of one of them is written. `python -m bench.sample_model` makes it anew.
+is drawn and fitted, as a fit would; the model of one of them is written. `python -m bench.sample_model` makes it again.
 """
 
 import dataclasses

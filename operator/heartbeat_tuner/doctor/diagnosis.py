@@ -174,7 +174,7 @@ def _rank(group: FoundGroup) -> tuple[float, bool, int, str, str]:
 
 
 def _rejoins(alive: Iterable[Series], convention: Convention, now: datetime) -> float | None:
-    """Return how often a member rejoined lately, on average; a first join is none."""
+    """Return how often a member rejoined lately, on average; its first join does not count."""
     since_s = (now - discovery.RECENT).timestamp()
     grown = [
         counter_steps.increase(series, since_s=since_s, born_at_zero=False)
