@@ -171,7 +171,7 @@ def evicted(found: object, of: Recording, began_s: float) -> None:
 
 
 def lost_ids(found: object, of: Recording, began_s: float) -> None:
-    """Each is a removal of the broker's log; who left for want of a poll is none, nor whose pause shows in full."""
+    """Each is a removal in the broker's log; who left for want of a poll, or paused in full view, does not count."""
     del began_s
     assert isinstance(found, Evictions), found
     removed = Counter(removal["pod"] for removal in of.meta["truth"]["evictions"])

@@ -80,7 +80,7 @@ async def test_a_session_below_the_running_interval_fences_nobody_and_is_the_one
 
         gone.send_signal(signal.SIGKILL)
         took_s = await awaited(groups, name, 1, within_s=30)
-        assert took_s < 12.0  # the session, and time for a busy machine; it was 20 s before, and Kafka's own is 45 s
+        assert took_s <= 6.0  # the session and a second; it was 20 s before, and Kafka's own is 45 s
 
 
 async def test_a_broker_that_restarts_after_a_shorter_session_fences_nobody(tmp_path: Path) -> None:
