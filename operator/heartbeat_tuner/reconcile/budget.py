@@ -221,8 +221,8 @@ def _budget_spent(outcome: Decided, places: RolloutPlaces) -> Finding:
         )
     sentence = say(
         "{rollouts} rollouts of the tuner's are under way in {where}{named}, and rollout.maxConcurrent of the "
-        "operator's configuration allows {limit}{whose}; this change waits for its turn: reverts first, then cures, then "
-        "what saves most{more}",
+        "operator's configuration allows {limit}{whose}; this change waits for its turn: reverts first, then cures, "
+        "then what saves most{more}",
         rollouts=Reading(count),
         where=where,
         named=_named(places, namespace),
