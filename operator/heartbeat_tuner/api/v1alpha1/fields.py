@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from heartbeat_tuner.api.v1alpha1 import validation_words
 from heartbeat_tuner.domain import durations
 
 GROUP: Final = "heartbeat-tuner.dev"
@@ -23,9 +24,6 @@ UNPRINTABLE: Final = r"[\x00-\x1f\x7f\x{FFFD}]"
 """In CEL: characters that Kafka's and Prometheus' clients trip over, for all groups of one request."""
 
 MAX_MESSAGE: Final = 4096
-
-SHOWN_VALUE: Final = 200
-"""Characters of a value that a message repeats."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,14 +108,18 @@ def open_word(description: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "maxLength": 64, "description": description})
 
 
-def first_error(error: ValidationError, root: str) -> str:
-    """Return the first thing that is wrong below `root`: field, rule and value."""
+def first_error(error: ValidationError, model: type[BaseModel], root: str) -> str:
+    """Return the first thing that is wrong with a document: field, value, rule and fix.
+
+    Args:
+        error: as pydantic raised it.
+        model: of the document.
+        root: what a person calls the document.
+    """
     first = error.errors()[0]
     where = ".".join([root, *(str(part) for part in first["loc"])])
-    rule = first["msg"].removeprefix("Value error, ")
-    value = repr(first["input"])
-    shown = value if len(value) <= SHOWN_VALUE else f"{value[:SHOWN_VALUE]}…"
-    return f"{where}: {rule} (value: {shown})"
+    value = f" (value: {validation_words.shown_value(first['input'])})" if validation_words.is_own(first) else ""
+    return f"{where}: {validation_words.sentence(first, model)}{value}"
 
 
 def moment(text: str) -> str:

@@ -29,6 +29,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     open_word,
 )
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
+from heartbeat_tuner.api.v1alpha1.installation_v1alpha1 import InstallationStatus
 from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import SlotsStatus
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
@@ -233,6 +234,7 @@ class Status(Model):
     """Observed state, and what the operator did."""
 
     observed_generation: int | None = None
+    installation: InstallationStatus | None = None
     verdict: OpenVerdict | None = None
     reason: OpenReason | None = None
     group_protocol: Annotated[
