@@ -24,7 +24,7 @@ LIBRARY_S: Final = (
 )
 """Words of the library's messages."""
 
-VALUES: Final = st.sampled_from(
+VALUES: Final[st.SearchStrategy[object]] = st.sampled_from(
     [None, True, -1, 10**9, 2.5, float("nan"), "", "Ü b", "x" * 999, [], [[]], {}, {"x": 1}]
 )
 

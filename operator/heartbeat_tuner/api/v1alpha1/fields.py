@@ -103,6 +103,28 @@ def as_ms(path: str) -> str:
     return f"(!{path}.contains('d') ? duration({path}).getMilliseconds() : {with_days})"
 
 
+def on_durations(rule: str, *paths: str) -> str:
+    """Return a CEL rule that compares durations, and leaves those that cannot be read to the rule of the field itself.
+
+    Else the API server would add that this rule could not be evaluated, in words that name no field.
+
+    Args:
+        rule: what to compare.
+        paths: of the fields in it.
+    """
+    unreadable = " || ".join(f"!({_is_duration(path)})" for path in paths)
+    return f"{unreadable} || ({rule})"
+
+
+def _is_duration(path: str) -> str:
+    """Return the CEL expression that holds where a field is a duration that can be read."""
+    return f"{path}.matches(r'{DURATION}') && {_not_too_long(path)}"
+
+
+def _not_too_long(path: str) -> str:
+    return rf"!{path}.matches(r'[0-9]{{10}}') && !{path}.matches(r'[0-9]{{7}}(\.[0-9]+)?[mh]')"
+
+
 def open_word(description: str) -> WithJsonSchema:
     """Return the schema of a word that later versions may add to: an operator may be newer than the definition."""
     return WithJsonSchema({"type": "string", "maxLength": 64, "description": description})
@@ -185,7 +207,7 @@ Duration = Annotated[
                 _NOT_A_DURATION,
             ),
             (
-                r"!self.matches(r'[0-9]{10}') && !self.matches(r'[0-9]{7}(\.[0-9]+)?[mh]')",
+                _not_too_long("self"),
                 "must be a duration of at most 999999h: no clock holds longer ones",
             ),
         ),

@@ -76,7 +76,7 @@ class Condition(Model):
 
 
 class Recommendation(Model):
-    """Recommended values, and the reasons."""
+    """Recommended values. The condition Recommended has the reason."""
 
     target: SettingValues
     lower: Annotated[
@@ -88,7 +88,6 @@ class Recommendation(Model):
     uncapped: Annotated[
         SettingValues | None, Field(description="Best values without the policy's bounds, if the bounds change them.")
     ] = None
-    reasons: Annotated[list[Annotated[str, Field(max_length=MAX_MESSAGE)]], Field(max_length=8)]
 
 
 class Summary(Model):
