@@ -400,3 +400,14 @@ def test_danger_of_static_members_is_cured_all_the_same() -> None:
     assert found.new is not None
     assert found.target.session_timeout > seconds(15)
     assert found.new.net_per_day <= 1.1 * found.now.net_per_day
+
+
+@pytest.mark.parametrize(("doubt", "verdict"), [(1.5, Verdict.INFEASIBLE), (8.0, Verdict.HEALTHY)])
+def test_a_mean_above_the_objective_is_no_proof_where_little_is_known(doubt: float, verdict: Verdict) -> None:
+    """One evicted node made a mean of 1.1 a month, and the group was told that its objective cannot be met."""
+    frozen = profile(pauses=happening(0.02, 15.0, 0.3, doubt=doubt))
+    current = dataclasses.replace(question().current, session_timeout=seconds(15), heartbeat_interval=seconds(1))
+    found = answer(question(frozen, current=current, objective=Objective(seconds(15), 1.0)))
+    assert found.now is not None
+    assert 1.0 < found.now.evictions_per_month < 4.0
+    assert found.verdict is verdict
