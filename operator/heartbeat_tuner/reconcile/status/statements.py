@@ -166,7 +166,8 @@ def _objective_statement(outcome: Decided) -> Statement:
     if decision.forecast is None:
         unknown = Finding(Reason.TOO_LITTLE_DATA, "no forecast of evictions; status.model.message says why")
         return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
-    in_force = decision.forecast.now if decision.to_apply is None else decision.forecast.new or decision.forecast.now
+    is_written = decision.to_apply is not None or decision.to_alter is not None
+    in_force = (decision.forecast.new if is_written else None) or decision.forecast.now
     says = say(
         "{evictions:g} evictions of live members a month are expected, at most {evictionsUpper:g} (95 %), where the "
         "objective allows {objective:g}",
