@@ -8,8 +8,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from heartbeat_tuner.cli import completion
 from heartbeat_tuner.cli.doctor import FORMATS
 from heartbeat_tuner.cli.group import inferred_client, prometheus_options, sample_group
+from heartbeat_tuner.cli.group.group_names import group_names
 from heartbeat_tuner.cli.group.inferred_client import ClientChoice
 from heartbeat_tuner.cli.group.option_values import bounds_of, option
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
@@ -48,10 +50,11 @@ _OPTIONS: Final = (
     ),
     click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote."),
     click.option("--cluster", metavar="NAME", help="Kafka cluster, if the folder has models of several."),
-    click.option("--group", required=True, help="Consumer group."),
+    click.option("--group", required=True, shell_complete=group_names, help="Consumer group."),
     click.option(
         "--client",
         "name",
+        shell_complete=completion.library_names,
         help=f"Client library: {', '.join(known_conventions.LIBRARIES)}. Default: as metrics or model show.",
     ),
     click.option("--session-timeout", type=duration, help="Current session timeout. Default: the library's."),
