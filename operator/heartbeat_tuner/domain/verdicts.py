@@ -25,6 +25,11 @@ class Verdict(enum.StrEnum):
     UNKNOWN = "Unknown"
 
 
+def headline(verdict: str, reason: str | None) -> str:
+    """Return a verdict with its reason, as one line; a reason that says the same is left out."""
+    return verdict if reason in {None, "", verdict} else f"{verdict}: {reason}"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
     """A reason with the sentence that carries its facts.

@@ -4,7 +4,7 @@ A member keeps its id through a fencing, and no counter counts one. But a member
 listener with the partitions that it lost, and the longest such call of the last minute is exported: no number while
 there was none, any number after a loss (measured: docs/design/0003). A consumer without a listener never exports a
 number. So what is counted here is a lower bound, and 0 says nothing. The threads of Kafka Streams in a group of the
-streams protocol (KIP-1071) show the same of their tasks (measured: docs/design/0018).
+streams protocol (KIP-1071) show the same of their tasks (measured: docs/design/0019).
 """
 
 import math

@@ -156,17 +156,18 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
     yield _objective_statement(outcome)
-    story = Finding(decision.finding.reason, join(". ", (decision.story.message, decision.outlook)))
-    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
+    # What a model expects, or why none does, stands in `status.model`: nothing is said twice.
+    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.story)
 
 
 def _objective_statement(outcome: Decided) -> Statement:
     """Say whether the evictions expected are within the objective; a group that is left alone may be above it."""
     decision, per_month = outcome.decision, outcome.inputs.policy.objective.max_false_evictions_per_month
     if decision.forecast is None:
-        unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
+        unknown = Finding(Reason.TOO_LITTLE_DATA, "no forecast of evictions; status.model.message says why")
         return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
-    in_force = decision.forecast.now if decision.to_apply is None else decision.forecast.new or decision.forecast.now
+    is_written = decision.to_apply is not None or decision.to_alter is not None
+    in_force = (decision.forecast.new if is_written else None) or decision.forecast.now
     says = say(
         "{evictions:g} evictions of live members a month are expected, at most {evictionsUpper:g} (95 %), where the "
         "objective allows {objective:g}",
