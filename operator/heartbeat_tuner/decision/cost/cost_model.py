@@ -260,7 +260,7 @@ class CostModel:
         if self._members.card.hung is Hung.PLACEMENT:
             return HangLimit(at.left_s, at.weights, cap_s)
         limit = cap_s if limit_s is None else limit_s
-        if self._members.is_static and self._group.waits:
+        if (self._members.is_static and self._group.waits) or self._members.card.hung is Hung.STOPS:
             # It stops beating and does not say that it leaves.
             return HangLimit(limit + at.left_s, at.weights, cap_s)
         return HangLimit(np.full((1, 1), limit), np.ones(1), cap_s)
