@@ -27,7 +27,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         standings: of its groups.
         most_changes: of one group that are not yet too many.
     """
-    every, standings = standings, [standing for standing in standings if standing.reason not in _ONLY_SHOWN]
+    every, standings = standings, tuned(standings)
     if not standings:
         return {"groups": 0}
     ratios = [ratio(standing.outcome, standing.yardstick.oracle) for standing in standings]
@@ -77,6 +77,11 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "verdicts": dict(Counter(f"{standing.verdict.value}: {standing.reason}" for standing in standings)),
         "holds": dict(Counter(standing.hold for standing in standings if standing.hold)),
     }
+
+
+def tuned(standings: Sequence[Standing]) -> list[Standing]:
+    """Return the groups without those that the operator only shows."""
+    return [standing for standing in standings if standing.reason not in _ONLY_SHOWN]
 
 
 def captured(

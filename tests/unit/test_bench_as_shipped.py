@@ -257,6 +257,7 @@ def standing(
         evicted=0,
         target=None,
         target_outcome=values,
+        is_called_well=bound is None or bound <= 1.0,
     )
 
 
