@@ -5,8 +5,8 @@ decisions are made again, by the code of now, and compared with the truth: for w
 Values in force, and the models, are those of that run. Printed are for each day:
 
 - of the groups how many have each verdict and reason, and of how many that the truth meets the objective;
-- `vouched`: Healthy, or told a bound within the objective, and the share truly within it; `at most`: told any bound,
-  and the share truly not above it; `falsely`: what `bench.quality` calls `vouched_falsely`.
+- `vouched`: Healthy, or told that the objective is met, and how many truly meet it; `at most`: told any bound, and how
+  many are truly not above it; `falsely`: what `bench.quality` calls `vouched_falsely`.
 """
 
 import argparse

@@ -66,6 +66,8 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "infeasible_share": len(infeasible) / len(standings),
         "false_infeasible": share(infeasible, lambda standing: standing.yardstick.is_attainable),
         "unknown_share": share(standings, lambda standing: standing.verdict is Verdict.UNKNOWN),
+        "unproven_share": share(standings, lambda standing: standing.verdict is Verdict.UNPROVEN),
+        "called_well_share": share(standings, lambda standing: standing.is_called_well),
         "per_client": per_part(every, "client"),
         "per_kind": per_part(standings, "kind"),
         "calibration": calibration(standings),
@@ -157,7 +159,7 @@ def calibration(standings: Sequence[Standing]) -> dict[str, dict[str, float | in
     """Return by client how true promises are.
 
     Of the groups that have a bound of at most so many evictions a month the share truly below, and of those that were
-    called well (Healthy, or a bound within the objective) the share that truly meets the objective.
+    called well (Healthy, or ObjectiveMet) the share that truly meets the objective.
     """
     by_name = {}
     for name, some in {"all": standings, **parts(standings, "client")}.items():

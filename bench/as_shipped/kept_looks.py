@@ -5,10 +5,11 @@ changed decision would have written earlier is not in them: they show words and 
 """
 
 import dataclasses
-import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+
+import numpy as np
 
 from bench.as_shipped.judgement import Standing
 from heartbeat_tuner.decision.input import DecisionInput
@@ -41,8 +42,9 @@ def keep(name: str, day: int, looks: Sequence[KeptLook]) -> None:
         looks: one of each group.
     """
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / f"{name}-{day:02}d.pickle").open("wb") as file:
-        pickle.dump(list(looks), file)
+    objects = np.empty(len(looks), dtype=object)
+    objects[:] = looks
+    np.save(FOLDER / f"{name}-{day:02}d.npy", objects, allow_pickle=True)
 
 
 def kept(name: str) -> dict[int, list[KeptLook]]:
@@ -51,8 +53,5 @@ def kept(name: str) -> dict[int, list[KeptLook]]:
     Args:
         name: of the fleet and its seed.
     """
-    by_day = {}
-    for path in sorted(FOLDER.glob(f"{name}-??d.pickle")):
-        with path.open("rb") as file:
-            by_day[int(path.stem[-3:-1])] = pickle.load(file)  # noqa: S301 - written by `keep`
-    return by_day
+    paths = sorted(FOLDER.glob(f"{name}-??d.npy"))
+    return {int(path.stem[-3:-1]): np.load(path, allow_pickle=True).tolist() for path in paths}
