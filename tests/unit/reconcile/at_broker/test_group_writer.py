@@ -498,7 +498,7 @@ async def test_a_write_waits_for_its_verdict() -> None:
     assert stage.policies.status_of(ORDERS)["verification"]["readyTime"] > noted(stage)["changeTime"]
 
 
-STEADY: Final = {"heartbeatInterval": {"min": "5s", "max": "5s"}}
+STEADY: Final[dict[str, Any]] = {"heartbeatInterval": {"min": "5s", "max": "5s"}}
 """These members beat every 5 s, whatever is written."""
 
 
