@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
@@ -146,6 +147,18 @@ def members(team: Team) -> dict[str, tuple[str, int]]:
         member.member_id: (member.host.removeprefix("/"), len(member.assignment.topic_partitions))
         for member in described.members
     }
+
+
+def await_settled(team: Team) -> None:
+    """Wait until each member has its one partition and the group stands still: while it moves, nothing is decided."""
+    admin = AdminClient({"bootstrap.servers": team.sandbox.kafka.bootstrap, "log_level": 0})
+
+    def settled() -> bool:
+        described = admin.describe_consumer_groups([team.name])[team.name].result(30)
+        counts = [len(member.assignment.topic_partitions) for member in described.members]
+        return described.state is ConsumerGroupState.STABLE and counts == [1] * len(team.pods())
+
+    wait_until(settled, part=team.name, what="a group that stands still", timeout_s=60)
 
 
 def detected_s(team: Team, pod: str) -> float:

@@ -227,6 +227,7 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
 def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:
     """A killed member's partitions then move within the new session and a second; three fencings undo it at once."""
     log, pods = RequestLog(calm.sandbox.kafka.request_log), calm.pods()
+    calm_groups.await_settled(calm)
     began_s = time.time()
     status = calm_groups.lowered(calm)
     write = status["groupConfig"]
@@ -242,6 +243,7 @@ def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on
         *("--patch", json.dumps({"status": status})),
     )
     calm.await_available(calm.name)
+    calm_groups.await_settled(calm)
     with Operator(calm.sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP) as operator:
         await_cycles(
             operator, 5
