@@ -121,9 +121,9 @@ def _quiet(story: Story, tenant: Tenant, watch: GroupWatch) -> None:
             time.sleep(TELL_EVERY_S)
             telling.moment(watch.measure(began_s))
         wait_until(
-            lambda: tenant.policy(GROUP).get("status", {}).get("verdict") == "Healthy",
+            lambda: tenant.policy(GROUP).get("status", {}).get("verdict") == "Unproven",
             part="operator",
-            what="its verdict that the group is healthy",
+            what="its verdict that nothing more is to be changed",
             timeout_s=60,
         )
         story.after = watch.measure(began_s)
