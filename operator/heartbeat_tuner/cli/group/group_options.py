@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from heartbeat_tuner.cli import completion
+from heartbeat_tuner.cli.checking import completion
 from heartbeat_tuner.cli.doctor import FORMATS
 from heartbeat_tuner.cli.group import inferred_client, prometheus_options, sample_group
 from heartbeat_tuner.cli.group.group_names import group_names
