@@ -21,7 +21,7 @@ from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import HiddenFencings, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import (
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
@@ -309,9 +309,17 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         beats_timed_for=watched if enough else timedelta(0),
         evicted_pods=tuple(section.take("evictedPods", [])),
         poll_gap_pods=tuple(section.take("podsThatDidNotPoll", [])),
+        hidden=_hidden(section.section("hiddenFencings")),
     )
     section.end()
     return record
+
+
+def _hidden(section: _Section) -> HiddenFencings | None:
+    """Return why fencings may be hidden; None where they are all counted, as is usual here."""
+    hidden = HiddenFencings(section.take("why", ""), section.take("lasts", True)) if section.given else None
+    section.end()
+    return hidden
 
 
 def _usual_beat(policy: Policy, workload: Workload, cluster: Cluster) -> timedelta:

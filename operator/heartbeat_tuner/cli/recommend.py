@@ -24,7 +24,7 @@ from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.kafka_groups import Cluster
 from heartbeat_tuner.domain.policies import Range
-from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Verdict, headline
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import Unfitted
@@ -155,7 +155,7 @@ def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]
     if isinstance(record, Record) or case.found is not None:
         blocks.append("\n".join(_table(case, decision)))
     message = f"{decision.finding.message}{f'. {decision.advice}' if decision.advice else ''}."
-    blocks.append("\n".join([f"{decision.verdict}: {decision.finding.reason}", wrapped(harmless(message), "  ")]))
+    blocks.append("\n".join([headline(decision.verdict, decision.finding.reason), wrapped(harmless(message), "  ")]))
     if case.weighed:
         blocks.append(wrapped(f"Advice: {harmless(case.weighed)}.", "", "  "))
     blocks += [wrapped(f"Note: {harmless(note)}", "", "  ") for note in notes(case)]

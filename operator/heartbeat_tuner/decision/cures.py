@@ -19,6 +19,8 @@ TOO_DEAR: Final = (
 )
 """After the sentence of an answer that knows no cure at a price that may be paid."""
 
+DISAGREES: Final = "Left as it is: the model allows shorter limits, and the group's own record does not: {refused}"
+
 NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
 

@@ -30,6 +30,11 @@ LEAVES_THE_VALUES: Final = frozenset({Verdict.HEALTHY, Verdict.UNPROVEN})
 """Verdicts that ask for nothing: no values are known to be better by enough than those set."""
 
 
+def headline(verdict: str, reason: str | None) -> str:
+    """Return a verdict with its reason, as one line; a reason that says the same is left out."""
+    return verdict if reason in {None, "", verdict} else f"{verdict}: {reason}"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
     """A reason with the sentence that carries its facts.

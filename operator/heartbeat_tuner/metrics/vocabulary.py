@@ -60,6 +60,11 @@ class Quantity(enum.Enum):
         ValueKind.WINDOWED_MAX,
         Scope.MEMBER,
     )
+    PARTITIONS_ASSIGNED_LATENCY_MAX = (
+        "the longest callback of a member that was given partitions",
+        ValueKind.WINDOWED_MAX,
+        Scope.MEMBER,
+    )
     ASSIGNMENT_CHANGES = ("assignments and revocations; a rebalance may be two", ValueKind.COUNTER, Scope.MEMBER)
     ASSIGNED_PARTITIONS = ("partitions that a member has", ValueKind.GAUGE, Scope.MEMBER)
     POLL_GAP_MAX = ("the longest time between two polls", ValueKind.WINDOWED_MAX, Scope.MEMBER)

@@ -20,7 +20,7 @@ def _parsed(text: object) -> timedelta:
 def _duration(text: object) -> timedelta:
     duration = _parsed(text)
     if duration <= timedelta(0):
-        raise ValueError("must be greater than zero")
+        raise ValueError(f"{text!r} is not greater than zero; write a longer time, such as 10s")
     return duration
 
 

@@ -18,6 +18,7 @@ import pydantic
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus.prometheus_failures import SettingsWords
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
+from heartbeat_tuner.api.v1alpha1 import validation_words
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import shown
@@ -187,7 +188,7 @@ def access(  # noqa: PLR0913 - one for each option
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = next((str(part) for part in first["loc"]), "")
-        rule = first["msg"].removeprefix("Value error, ")
+        rule = validation_words.sentence(first, PrometheusSettings)
         rule = rule.replace("say allowCredentialsOverHttp: true", "add --allow-credentials-over-http")
         rule = rule.replace("use basicAuth, whose password is in a file", "give --username and --password-file")
         raise UsageProblem(f"{_OF_FIELD.get(field, 'the options')}: {shown(rule, 300)}") from None

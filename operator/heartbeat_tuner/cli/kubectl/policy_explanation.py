@@ -12,6 +12,7 @@ from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.reporting import cluster_objects, fleet_members
 from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.cli.wording import shown, wrapped
+from heartbeat_tuner.domain.verdicts import headline
 
 _INDENT: Final = "   "
 
@@ -38,16 +39,17 @@ def command(*, name: str, **flags: Any) -> None:
 
 
 def said_by_operator(view: ReportedPolicy) -> str:
-    """Return what a status says, as lines: the verdict, the reasons of a recommendation, and all conditions.
+    """Return what a status says, as lines: the verdict, what a model expects, and all conditions.
 
     Args:
         view: the policy and its status.
     """
     status = view.status
-    verdict = "the operator has not decided yet" if status.verdict is None else f"{status.verdict}: {status.reason}"
+    verdict = "the operator has not decided yet"
+    if status.verdict is not None:
+        verdict = headline(status.verdict, status.reason)
     lines = [shown(f"{view.policy.key}, group {view.policy.group_id}: {verdict}", LONGEST)]
-    reasons = [] if status.recommendation is None else list(status.recommendation.reasons)
-    reasons += [] if status.model is None else [status.model.message]
+    reasons = [] if status.model is None else [status.model.message]
     reasons += [
         f"{condition.type}={condition.status} {condition.reason}: {condition.message}"
         for condition in status.conditions

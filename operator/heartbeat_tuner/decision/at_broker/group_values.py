@@ -1,12 +1,13 @@
 """Which session should a group of the consumer protocol have at the broker?
 
-A member of such a group keeps its id when the coordinator fences it, and no counter counts that. What the Java
-consumer's listener was told is a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short,
-and nothing to shorten one by, or to call one long enough. So only what the record demands is recommended, and the
-heartbeat interval is left alone.
+A member of such a group keeps its id when the coordinator fences it, and no counter counts that. The calls of the Java
+consumer's listener are a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short. Only
+where the record proves that there was no other fencing (`metrics.fencing_proof`), a session may be called long enough,
+or be shortened as a model says (`group_savings`).
 """
 
 import dataclasses
+from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
@@ -98,11 +99,12 @@ def _prescribed(group: Group) -> Sentence | str:
 
 
 def _fencings(record: Record) -> Sentence:
+    if not record.evictions and record.hidden is None:
+        watched = timedelta(seconds=round(record.span.total_seconds()))
+        return say("No member was fenced within {watched}", watched=Reading(watched))
     if not record.evictions:
-        return say(
-            "Whether members were fenced is not known: a Java consumer with a rebalance listener shows it "
-            "(partition-lost-latency-max), and nothing showed any"
-        )
+        phrase = "Whether members were fenced is not known, since nothing showed any and {why}"
+        return say(phrase, why=record.hidden.message if record.hidden is not None else "")
     return say(
         "Members were seen to be fenced {evictions} times, and {enough} within an hour are acted on",
         evictions=Reading(record.evictions),

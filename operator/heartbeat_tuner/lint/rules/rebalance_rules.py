@@ -17,8 +17,9 @@ REBALANCE_BELOW_BEAT: Final = Rule(
     severity=LintSeverity.ERROR,
     when="the rebalance timeout (Java, librdkafka: the max poll interval, which is sent as such) is not longer than "
     "the longest heartbeat period",
-    why="A member learns of a rebalance from the answer to its heartbeat. If the rebalance waits no longer than a beat "
-    "takes, it is over before an idle member knows of it: the member is dropped, and its return makes the next one.",
+    why="A member learns of a rebalance from the answer to its heartbeat. If the rebalance waits no longer than a "
+    "beat takes, it ends before an idle member learns of it. The member is dropped, and its return starts the next "
+    "rebalance.",
     example="# KafkaJS: an idle member beats every 5 s\nKAFKA_REBALANCE_TIMEOUT_MS=4000",
     fix="Take the library's default, which is a minute or more.",
 )
@@ -48,7 +49,8 @@ JOINING_MAY_TIME_OUT: Final = Rule(
     code="HT304",
     id="joining-may-time-out",
     severity=LintSeverity.INFO,
-    when="the same, with the library's own defaults (Sarama, @platformatic/kafka)",
+    when="the rebalance timeout is longer than the client waits for the answer to its join, with the library's own "
+    "defaults (Sarama, @platformatic/kafka)",
     why="By default the library gives up a join after 30 s, while the coordinator may wait a minute or more for the "
     "slowest member.",
     example="heartbeat-tuner check --client sarama",

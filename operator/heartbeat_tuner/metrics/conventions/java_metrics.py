@@ -43,6 +43,7 @@ _ATTRIBUTES: Final[Mapping[Quantity, tuple[str, str, float]]] = MappingProxyType
         Quantity.JOIN_TIME_MAX: (_COORDINATOR, "join_time_max", _MS),
         Quantity.SYNC_TIME_MAX: (_COORDINATOR, "sync_time_max", _MS),
         Quantity.PARTITIONS_LOST_LATENCY_MAX: (_COORDINATOR, "partition_lost_latency_max", _MS),
+        Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX: (_COORDINATOR, "partition_assigned_latency_max", _MS),
         Quantity.ASSIGNED_PARTITIONS: (_COORDINATOR, "assigned_partitions", 1.0),
         Quantity.COMMIT_LATENCY_MAX: (_COORDINATOR, "commit_latency_max", _MS),
         Quantity.POLL_GAP_MAX: (_CONSUMER, "time_between_poll_max", _MS),

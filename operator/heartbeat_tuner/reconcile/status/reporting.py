@@ -127,7 +127,6 @@ def _found(previous: Status, outcome: Decided) -> Status:
             else Recommendation(
                 target=values_of(decision.target),
                 **_band(decision.forecast),
-                reasons=[fitting(sentence) for sentence in _reasons(decision)],
             )
         )
     update["model"] = _model(outcome)
@@ -267,27 +266,12 @@ def _in_standing_words(
     previous: Status, status: Status, decision: Decision, words: StandingWords, *, same: bool
 ) -> tuple[Status, StandingWords]:
     """Return the status with what is said beside its conditions in the words that stand."""
-    before, recommendation = previous.recommendation, status.recommendation
-    if recommendation is not None and decision.target is not None:
-        texts, reasons = _reasons(decision), list[str]()
-        # A status that another version wrote may have more of them, or fewer.
-        standing = [None] * len(texts) if before is None or len(before.reasons) != len(texts) else before.reasons
-        for number, (old, sentence) in enumerate(zip(standing, texts, strict=True)):
-            text, words = words.told(f"reason {number}", old, sentence, may_stand=same)
-            reasons.append(text)
-        recommendation = recommendation.model_copy(update={"reasons": reasons})
-        status = status.model_copy(update={"recommendation": recommendation})
     advice, ids = decision.static_ids, status.static_ids
     if advice is not None and ids is not None and ids.message == fitting(advice.message):
         old = None if previous.static_ids is None else previous.static_ids.message
         text, words = words.told("static ids", old, advice.message, may_stand=same)
         status = status.model_copy(update={"static_ids": ids.model_copy(update={"message": text})})
     return status, words
-
-
-def _reasons(decision: Decision) -> tuple[str, str, str]:
-    """Return why something is recommended: what was found, what to do, and what to expect."""
-    return decision.finding.message, decision.advice, decision.outlook
 
 
 def _timestamp(at: datetime) -> str:

@@ -157,17 +157,18 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
     elif decision.verdict is Verdict.UNPROVEN and decision.proof is not None:
-        yield Statement(ConditionType.FEASIBLE, ConditionStatus.UNKNOWN, decision.proof)
+        unknown = "not known; the condition ObjectiveMet says why"
+        yield Statement(ConditionType.FEASIBLE, ConditionStatus.UNKNOWN, Finding(decision.proof.reason, unknown))
     yield _objective_statement(outcome)
-    story = Finding(decision.finding.reason, join(". ", (decision.story.message, decision.outlook)))
-    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
+    # What a model expects, or why none does, stands in `status.model`: nothing is said twice.
+    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.story)
 
 
 def _objective_statement(outcome: Decided) -> Statement:
     """Say whether it is shown that evictions are within the objective; a group that is left alone may be above it."""
     decision = outcome.decision
     if decision.proof is None:
-        unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
+        unknown = Finding(Reason.TOO_LITTLE_DATA, "no forecast of evictions; status.model.message says why")
         return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
     return Statement(ConditionType.OBJECTIVE_MET, _OBJECTIVE_MET[decision.proof.reason], decision.proof)
 

@@ -100,7 +100,7 @@ def test_all_namespaces_are_asked_without_pods(kubectl: FakeKubectl) -> None:
     kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
     result = run("status", "-A")
     assert result.exit_code == 0, result.output
-    assert "shop/orders  Apply  Healthy: Healthy" in result.stdout
+    assert "shop/orders  Apply  Healthy" in result.stdout
     first, *others = kubectl.calls()
     assert "--all-namespaces" in first
     assert others == ["get deployment orders --ignore-not-found --output=json --namespace=shop --request-timeout=30s"]

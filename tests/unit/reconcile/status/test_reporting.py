@@ -97,17 +97,13 @@ def test_words_follow_when_the_policy_is_edited() -> None:
     assert status.observed_generation == 2
 
 
-def test_words_follow_when_there_are_more_or_fewer_of_them() -> None:
-    """A status that another version wrote may give fewer reasons."""
-    before = after(decided(storm()))
-    assert before.recommendation is not None
-    reasons = before.recommendation.reasons
-    one = before.recommendation.model_copy(update={"reasons": ["one"]})
-    status = reporting.status_after(
-        before.model_copy(update={"recommendation": one}), decided(storm()), generation=1, now=LATER
-    ).status
-    assert status.recommendation is not None
-    assert status.recommendation.reasons == reasons
+def test_each_sentence_stands_once() -> None:
+    """Who describes a policy reads what was found, and why no model was asked, in one place each."""
+    status = reporting.document(after(decided(storm())))
+    texts = [condition["message"] for condition in status["conditions"]] + [status["model"]["message"]]
+    assert sum("No fitted model" in text for text in texts) == 1
+    assert len(set(texts)) == len(texts)
+    assert not [text for text in texts if any(text in other for other in texts if other != text)]
 
 
 def test_words_follow_when_the_reason_changes() -> None:
