@@ -39,7 +39,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 from heartbeat_tuner.domain.verdicts import Decision
 from heartbeat_tuner.limits.allowed_values import Limit
-from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, GroupModel, Unfitted
 
 MODELS: Final = Path(__file__).with_name("models")
 
@@ -346,6 +346,11 @@ def _model(section: _Section) -> Fitted | Unfitted:
         for quantity in stored.values():
             quantity.update(_of_days(quantity, days))
     return Fitted(document["metadata"]["name"], model_documents.model_of(document))
+
+
+def model(name: str) -> GroupModel:
+    """Return a model of `models/` as it is."""
+    return model_documents.model_of(yaml.safe_load((MODELS / f"{name}.yaml").read_text()))
 
 
 def _of_days(quantity: Mapping[str, Any], days: float) -> dict[str, Any]:

@@ -86,8 +86,8 @@ class HeldPolicy(Mapping[str, Any]):
 
 def _installation(status: object) -> Installation | None:
     """Return who wrote a status; None where it names nobody, or what can be no installation."""
-    said = status.get("installation") if isinstance(status, Mapping) else None
-    name, scope = (said.get("name"), said.get("scope")) if isinstance(said, Mapping) else (None, None)
+    noted = status.get("installation") if isinstance(status, Mapping) else None
+    name, scope = (noted.get("name"), noted.get("scope")) if isinstance(noted, Mapping) else (None, None)
     if not isinstance(name, str) or re.fullmatch(installation_v1alpha1.NAME, name) is None:
         return None
     return _shared(name, str(scope))

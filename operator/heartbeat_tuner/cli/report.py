@@ -19,6 +19,7 @@ from heartbeat_tuner import __version__
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group.group_names import group_names
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.reporting import cluster_objects, fleet_members, group_entries
@@ -50,7 +51,13 @@ _T = TypeVar("_T")
     multiple=True,
     help="Output of `kubectl get cgp,cgm -A -o json`; - is the standard input.",
 )
-@click.option("--group", "groups", multiple=True, help="Show only this consumer group. Repeatable.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    shell_complete=group_names,
+    help="Show only this consumer group. Repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the data of the page as JSON.")
 @click.option("--output", "-o", type=OUTPUT, help="File to write; - is the standard output.  [default: report.html]")
 def command(

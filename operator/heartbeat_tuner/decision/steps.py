@@ -184,7 +184,8 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
     if isinstance(answer, Answer) and derived.is_founded(answer):
         advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
-        if answer.reason in answers:
+        is_cheaper = answer.reason is Reason.CHEAPER and answer.objective_met is False  # a cure would be too dear
+        if answer.reason in answers or is_cheaper:
             finding = Finding(answer.reason, counted)
             return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
         if answer.target is None and answer.objective_met is False:

@@ -130,7 +130,7 @@ def of_group(
     whose = (
         queries.any_of(convention.group_label, [escaped])
         if convention.group_label
-        else queries.any_of(convention.client_label, [f'"?consumer-{escaped}-.*'])
+        else queries.any_of(convention.client_label, [f'"?consumer-{escaped}-.*', f'"?{escaped}-.*-StreamThread-.*'])
     )
     matchers = [queries.any_of(queries.NAME_LABEL, map(re.escape, names)), whose]
     return f"{_selector(matchers, [namespace])}[{round(window.total_seconds())}s]"
@@ -142,6 +142,7 @@ def kind_labels(conventions: Iterable[Convention]) -> list[str]:
     for convention in conventions:
         labels |= convention.with_labels | convention.without_labels | {convention.client_label, convention.group_label}
         labels |= {label for metric in convention.metrics for label, _ in metric.matchers}
+        labels |= {metric.thread_label for metric in convention.metrics}
     return sorted(labels - {""})
 
 

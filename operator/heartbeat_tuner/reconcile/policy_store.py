@@ -18,7 +18,7 @@ from heartbeat_tuner.api.held_policy import HeldPolicy
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Installation, Shard, Within, everywhere
 from heartbeat_tuner.ports.stored_policies import ListPage
-from heartbeat_tuner.reconcile.installations.namespace_owners import Claim
+from heartbeat_tuner.reconcile.installations.namespace_owners import StatusClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,10 +147,10 @@ class PolicyStore:
             for key, held in self._held.items()
         )
 
-    def claims(self, within: Within = everywhere) -> list[Claim]:
+    def claims(self, within: Within = everywhere) -> list[StatusClaim]:
         """Return which installation wrote each status in some namespaces, as far as the status says so."""
         return [
-            Claim(key, held.metadata["creationTimestamp"], held.installation)
+            StatusClaim(key, held.metadata["creationTimestamp"], held.installation)
             for key, held in self._held.items()
             if held.installation is not None and within(key.namespace)
         ]
@@ -226,7 +226,7 @@ class StorePart:
         """Whether a status of this shard was written by another installation than the one of this name."""
         return self.store.has_claims_of_others(name, self.shard.holds)
 
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[StatusClaim]:
         """Return which installation wrote each status of this shard, also where another owns the namespace."""
         return self.store.claims(self.shard.holds)
 

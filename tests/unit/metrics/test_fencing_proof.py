@@ -1,7 +1,8 @@
 """When does a record of the consumer protocol prove that nobody else was fenced?"""
 
+import dataclasses
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,12 @@ from heartbeat_tuner.domain.evidence import HiddenFencings
 from heartbeat_tuner.metrics import fencing_proof, lost_partitions
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.exporters import recording
 from tests.support import counters, worlds
-from tests.support.counters import Answers
+from tests.support.counters import JMX, Answers
 from tests.support.worlds import NOW
 
+ASSIGNED, LOST = Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX, Quantity.PARTITIONS_LOST_LATENCY_MAX
 SINCE = NOW - timedelta(minutes=30)
 SINCE_S = SINCE.timestamp()
 OLD = worlds.pod(started=NOW - worlds.HOUR)
@@ -135,6 +138,36 @@ def test_pushed_metrics_prove_nothing() -> None:
     found = hidden(rebalancing(), lingers=True)
     assert found is not None
     assert found.lasts
+
+
+RECORDED = recording.read("jmx-1-kip848")
+"""Real consumers without a listener: one stands still at 222.7 s and at 252.7 s, and is fenced each time."""
+
+
+def recorded(begins_s: float, ends_s: float) -> HiddenFencings | None:
+    """Return why fencings may be hidden in a stretch of the recording, in seconds since its beginning."""
+    names = {JMX.by_quantity[quantity].names[0]: quantity for quantity in (Quantity.REBALANCES, ASSIGNED, LOST)}
+    observed: Answers = {quantity: [] for quantity in names.values()}
+    for each in RECORDED.series:
+        if each.labels["__name__"] in names:
+            pairs = ((at / 1000, float(value)) for at, value in zip(each.times_ms, each.values, strict=True))
+            seen = [pair for pair in pairs if pair[0] <= ends_s]
+            observed[names[each.labels["__name__"]]].append(Series.from_raw(each.labels, seen))
+    pods = [
+        dataclasses.replace(worlds.pod(started=datetime.fromtimestamp(facts["started_s"], UTC)), name=name)
+        for name, facts in RECORDED.meta["pods"].items()
+        if facts["started_s"] < begins_s
+    ]
+    return fencing_proof.hidden_fencings(pods, observed, since_s=begins_s)
+
+
+def test_what_a_real_exporter_recorded_is_calm_where_it_was_and_unknown_where_members_were_fenced() -> None:
+    """A stretch without a rebalance is a known zero; each of the two with a fencing is not."""
+    assert recorded(112, 160) is None
+    for begins_s in (215, 245):
+        found = recorded(begins_s, begins_s + 25)
+        assert found is not None
+        assert found.lasts
 
 
 @given(

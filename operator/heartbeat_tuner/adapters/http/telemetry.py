@@ -87,12 +87,7 @@ class Telemetry:
             "1: no change of values begins until a person resumes, in all of the fleet or in a part; 0 if they may.",
             registry=own,
         )
-        self._left = Gauge(
-            "heartbeat_tuner_namespaces_left",
-            "Namespaces that the last pass left to another installation of the operator, by why that one owns them.",
-            ["why"],
-            registry=own,
-        )
+        self._left = _left_gauge(own)
         self._passes: dict[int, _Pass] = {}
         self._left_of: dict[int, Mapping[str, int]] = {}
         for verdict in Verdict:
@@ -196,3 +191,12 @@ class Telemetry:
     async def close(self) -> None:
         """Stop answering."""
         await self._pages.close()
+
+
+def _left_gauge(registry: CollectorRegistry) -> Gauge:
+    return Gauge(
+        "heartbeat_tuner_namespaces_left",
+        "Namespaces that the last pass left to another installation of the operator, by why that one owns them.",
+        ["why"],
+        registry=registry,
+    )

@@ -121,13 +121,13 @@ def _instead(place: Sequence[int | str], model: type[BaseModel]) -> str:
 
 def _names(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
     """Return the names of the fields that there are at a place of a document; none where that cannot be said."""
-    found: object = model
+    section: object = model
     for part in place:
-        found = _below(_plain(found), part)
-    section = _plain(found)
-    if not isinstance(section, type) or not issubclass(section, BaseModel):
+        section = _below(_plain(section), part)
+    kind = _plain(section)
+    if not isinstance(kind, type) or not issubclass(kind, BaseModel):
         return []
-    return [field.alias or name for name, field in section.model_fields.items()]
+    return [field.alias or name for name, field in kind.model_fields.items()]
 
 
 def _below(section: object, part: int | str) -> object:
@@ -147,5 +147,5 @@ def _plain(annotation: object) -> Any:
         annotation = typing.get_args(annotation)[0]
     arguments = typing.get_args(annotation)
     if type(None) in arguments:
-        return _plain(next(one for one in arguments if one is not type(None)))
+        return _plain(next(argument for argument in arguments if argument is not type(None)))
     return annotation

@@ -159,7 +159,7 @@ PATH: Final = Rule(
 
 def _migration(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
     """Find what stands in the way of the consumer protocol, and what changes with it; nothing where it is there."""
-    if expectations.target_protocol is not Protocol.CONSUMER or inspected.protocol is Protocol.CONSUMER:
+    if expectations.target_protocol is not Protocol.CONSUMER or inspected.protocol.is_at_broker:
         return
     client = inspected.client
     support = consumer_protocol.SUPPORT.get(client.name)

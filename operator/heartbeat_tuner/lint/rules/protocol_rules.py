@@ -14,8 +14,8 @@ CONSUMER_PROTOCOL: Final = Rule(
     code="HT401",
     id="consumer-protocol-refuses",
     severity=LintSeverity.ERROR,
-    when="groups of the consumer protocol (`java-kip848`, `group.protocol=consumer`): session timeout or heartbeat "
-    "interval are given, which are set at the broker: the client refuses to start",
+    when="groups of the consumer protocol (`java-kip848`, `group.protocol=consumer`), and share groups: session "
+    "timeout or heartbeat interval are given, which are set at the broker: the client refuses to start",
     why="In a group of the consumer protocol (KIP-848) the broker sets both. Java and librdkafka refuse to start with "
     "one of their own.",
     example="group.protocol=consumer\nsession.timeout.ms=45000",
@@ -99,6 +99,12 @@ KAFKA_REFUSES: Final = Rule(
 
 _EAGER: Final = ("range", "roundrobin")
 
+_KINDS: Final = {
+    Protocol.CONSUMER: "group of the consumer protocol",
+    Protocol.STREAMS: "group of the streams protocol",
+    Protocol.SHARE: "share group",
+}
+
 
 def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
     """Find settings that the consumer protocol does not let a client have."""
@@ -107,8 +113,8 @@ def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFi
         return
     named, it = " and ".join(NAMES[setting] for setting in misplaced), "it" if len(misplaced) == 1 else "them"
     cure = (
-        f"take {it} out, and set consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group at the "
-        f"broker"
+        f"take {it} out, and set {inspected.protocol}.session.timeout.ms and "
+        f"{inspected.protocol}.heartbeat.interval.ms of the group at the broker"
     )
     if inspected.client.ignores_broker_settings:
         rule = IGNORED
@@ -117,7 +123,7 @@ def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFi
         rule = CONSUMER_PROTOCOL
         phrase = "the {settings} must not be set in the client: {client} refuses to start"
     what = say(phrase, settings=named, client=inspected.client.title)
-    yield LintFinding(rule, say("in a group of the consumer protocol {what}; {cure}", what=what, cure=cure))
+    yield LintFinding(rule, say("in a {kind} {what}; {cure}", kind=_KINDS[inspected.protocol], what=what, cure=cure))
 
 
 def _assignors(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:

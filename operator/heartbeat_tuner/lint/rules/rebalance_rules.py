@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.lint.checked_settings import NAMES, Expectations, Inspected, LintFinding, Origin
@@ -121,8 +120,8 @@ def _handler_outlasts_rebalance(inspected: Inspected, expectations: Expectations
 def _joining_times_out(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
     """Find rebalances that last longer than the client waits for the answer to its join."""
     client, setting = inspected.client, inspected.client.rebalance_wait
-    if client.joins_within is None or inspected.protocol is Protocol.CONSUMER or not inspected.knows(setting):
-        return  # there are no joins in the consumer protocol
+    if client.joins_within is None or inspected.protocol.is_at_broker or not inspected.knows(setting):
+        return  # only classic groups have joins
     name, default = client.joins_within
     given = inspected.others.request_timeout
     patience, waits = given or default, rebalance_wait(inspected)

@@ -6,8 +6,8 @@ same Leases of the installations that made them, so all name the same owner:
 
 - an installation whose configuration names the namespace comes before one that looks after all namespaces: that is how
   a person decides on purpose;
-- of two that are alike in this the one comes first whose claim is on the oldest policy, so that whoever was there first
-  stays.
+- of two that are alike in this the one comes first whose claim is on the oldest policy, so that the installation that
+  was there first stays.
 
 A claim counts while its installation runs and looks after the namespace. An upgrade may leave an installation without
 a leader for minutes, so a Lease counts as abandoned only a while after it has run out. By the wall clocks of two
@@ -41,7 +41,7 @@ class Why(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Claim:
+class StatusClaim:
     """What the status of one policy says of who wrote it.
 
     Attributes:
@@ -70,7 +70,7 @@ LeaseLook = InstallationLease | UnreadableLease | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Owner:
+class OtherOwner:
     """Another installation that owns a namespace.
 
     Attributes:
@@ -84,15 +84,15 @@ class Owner:
     problem: str = ""
 
 
-def by_namespace(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+def by_namespace(claims: Iterable[StatusClaim]) -> dict[str, list[StatusClaim]]:
     """Return the first claim of each installation in each namespace, the one on the oldest policy first."""
-    ordered: dict[str, dict[str, Claim]] = defaultdict(dict)
+    ordered: dict[str, dict[str, StatusClaim]] = defaultdict(dict)
     for claim in sorted(claims, key=lambda claim: (claim.created, claim.policy)):
         ordered[claim.policy.namespace].setdefault(claim.installation.name, claim)
     return {namespace: list(firsts.values()) for namespace, firsts in ordered.items()}
 
 
-def others_to_read(claims: Mapping[str, Sequence[Claim]], mine: Installation) -> list[str]:
+def others_to_read(claims: Mapping[str, Sequence[StatusClaim]], mine: Installation) -> list[str]:
     """Return the names of the other installations that have claims, those in most namespaces first.
 
     Args:
@@ -108,8 +108,8 @@ def others_to_read(claims: Mapping[str, Sequence[Claim]], mine: Installation) ->
 
 
 def owners(
-    claims: Mapping[str, Sequence[Claim]], mine: Installation, leases: Mapping[str, LeaseLook], *, now: datetime
-) -> dict[str, Owner]:
+    claims: Mapping[str, Sequence[StatusClaim]], mine: Installation, leases: Mapping[str, LeaseLook], *, now: datetime
+) -> dict[str, OtherOwner]:
     """Return the other installations that own namespaces; a namespace that is left out is this installation's.
 
     Args:
@@ -122,7 +122,9 @@ def owners(
     return {namespace: owner for namespace, owner in owned if owner is not None}
 
 
-def _owner(claims: Sequence[Claim], mine: Installation, leases: Mapping[str, LeaseLook], now: datetime) -> Owner | None:
+def _owner(
+    claims: Sequence[StatusClaim], mine: Installation, leases: Mapping[str, LeaseLook], now: datetime
+) -> OtherOwner | None:
     """Return the other installation that owns the namespace of these claims; None if this one does."""
     places = {claim.installation.name: place for place, claim in enumerate(claims)}
     before_mine = (not mine.names_namespaces, places.get(mine.name, len(claims)))
@@ -136,14 +138,14 @@ def _owner(claims: Sequence[Claim], mine: Installation, leases: Mapping[str, Lea
         return None
     name, lease = claim.installation.name, leases.get(claim.installation.name, _NOT_READ)
     if isinstance(lease, UnreadableLease):
-        return Owner(name, Why.UNREADABLE, lease.problem)
-    return Owner(name, Why.FIRST if rank[0] == before_mine[0] else Why.NAMED)
+        return OtherOwner(name, Why.UNREADABLE, lease.problem)
+    return OtherOwner(name, Why.FIRST if rank[0] == before_mine[0] else Why.NAMED)
 
 
 _NOT_READ: Final = UnreadableLease("too many installations have claims")
 
 
-def _counts(claim: Claim, leases: Mapping[str, LeaseLook], now: datetime) -> bool:
+def _counts(claim: StatusClaim, leases: Mapping[str, LeaseLook], now: datetime) -> bool:
     """Whether a claim counts: nothing shows that its installation is gone, or looks after other namespaces."""
     lease = leases.get(claim.installation.name, _NOT_READ)
     if isinstance(lease, UnreadableLease):
@@ -153,7 +155,7 @@ def _counts(claim: Claim, leases: Mapping[str, LeaseLook], now: datetime) -> boo
     return lease.renewed is None or now - lease.renewed <= lease.duration + ABANDONED_AFTER
 
 
-def _names(claim: Claim, leases: Mapping[str, LeaseLook]) -> bool:
+def _names(claim: StatusClaim, leases: Mapping[str, LeaseLook]) -> bool:
     """Whether the claim's installation names its namespaces: as its Lease says, else as it wrote into the status."""
     lease = leases.get(claim.installation.name)
     return lease.namespaces is not None if isinstance(lease, InstallationLease) else claim.installation.names_namespaces

@@ -17,7 +17,13 @@ from heartbeat_tuner.ports.other_installations import InstallationLeases
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.installations import namespace_owners
-from heartbeat_tuner.reconcile.installations.namespace_owners import Claim, LeaseLook, Owner, UnreadableLease, Why
+from heartbeat_tuner.reconcile.installations.namespace_owners import (
+    LeaseLook,
+    OtherOwner,
+    StatusClaim,
+    UnreadableLease,
+    Why,
+)
 from heartbeat_tuner.reconcile.policy_store import StorePart
 
 EVENT: Final = "NamespaceOwned"
@@ -53,7 +59,7 @@ class StandingBack:
         self._leases = leases
         self._policies = policies
         self._clock = clock
-        self._owners: Mapping[str, Owner] = {}
+        self._owners: Mapping[str, OtherOwner] = {}
 
     def is_ours(self, namespace: str) -> bool:
         """Whether this installation looks after a namespace, for all that is known."""
@@ -75,7 +81,7 @@ class StandingBack:
         Raises:
             NotLeaderError: the leadership ended meanwhile.
         """
-        before, claims = self._owners, dict[str, list[Claim]]()
+        before, claims = self._owners, dict[str, list[StatusClaim]]()
         if self._store.has_claims_of_others(self._mine.name):
             claims = namespace_owners.by_namespace(self._store.claims())
         names = namespace_owners.others_to_read(claims, self._mine)
@@ -93,7 +99,7 @@ class StandingBack:
         except ApiServerError as error:
             return UnreadableLease(str(error))
 
-    async def _announce(self, owner: Owner, oldest: ObjectKey) -> None:
+    async def _announce(self, owner: OtherOwner, oldest: ObjectKey) -> None:
         """Report that the namespace of a policy is left to its owner."""
         namespace, body = oldest.namespace, self._store.store.get(oldest)
         message = sentence(namespace, owner, self._mine)
@@ -109,7 +115,7 @@ class StandingBack:
             _log.warning("event not written", namespace=namespace, error=str(error))
 
 
-def sentence(namespace: str, owner: Owner, mine: Installation) -> str:
+def sentence(namespace: str, owner: OtherOwner, mine: Installation) -> str:
     """Return what is the matter with a namespace that is left to its owner, and what a person can do."""
     stands_back = f"Installation {owner.name} looks after namespace {namespace}; {mine.name} writes nothing there"
     if owner.why is Why.NAMED:

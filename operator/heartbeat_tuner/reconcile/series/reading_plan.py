@@ -33,12 +33,11 @@ READ: Final = (
     Quantity.REBALANCE_TIME,
     Quantity.PARTITIONS_LOST_LATENCY_MAX,
     Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX,
+    Quantity.TASKS_LOST_LATENCY_MAX,
 )
 """What a record is made of, in the order in which it is read and told."""
 
-OF_CONSUMER_PROTOCOL: Final = frozenset(
-    {Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX}
-)
+OF_CONSUMER_PROTOCOL: Final = frozenset(READ[READ.index(Quantity.PARTITIONS_LOST_LATENCY_MAX) :])
 """What is read only of groups whose status says that they speak the consumer protocol."""
 
 RECORD_WINDOW: Final = timedelta(hours=1)

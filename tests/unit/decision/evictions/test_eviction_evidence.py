@@ -142,6 +142,24 @@ def test_a_cure_that_costs_more_than_the_evictions_is_none(reason: Reason) -> No
     assert ("costs over a tenth more than these evictions do" in decision.advice) is is_dear
 
 
+def test_what_is_cheaper_is_taken_where_a_cure_is_too_dear() -> None:
+    """A shorter H saves, and evicts a little less; the rule for a record would have taken S to any price instead."""
+    short = worlds.settings("30s")
+    cheaper = Answer(
+        Verdict.CHANGE,
+        Reason.CHEAPER,
+        "Set heartbeatInterval 3s → 1s",
+        target=dataclasses.replace(short, heartbeat_interval=timedelta(seconds=1)),
+        now=dataclasses.replace(PROMISED, evictions_upper=77.0),
+        new=dataclasses.replace(PROMISED, evictions_upper=70.0),
+        objective_met=False,
+    )
+    decision = decide(few(short, 3, 10.0), answer=lambda _: cheaper)
+    assert decision.finding.reason is Reason.CHEAPER
+    assert "3 times live members were evicted" in decision.finding.message
+    assert decision.target == cheaper.target
+
+
 def test_two_evictions_in_four_weeks_are_no_danger() -> None:
     """Values must not follow what may be chance."""
     decision = decide(dataclasses.replace(worlds.situation(), history=history(3.0, 9.0, since_days=28.0)))

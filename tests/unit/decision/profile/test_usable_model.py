@@ -32,8 +32,8 @@ def test_a_fresh_model_of_the_same_client_is_used() -> None:
 
 
 def test_every_library_finds_the_models_of_the_client_that_it_runs() -> None:
-    """Spring's consumers are measured as Java's: nothing that they export says more."""
-    run = {"java": "java", "spring": "java", "kafkajs": "kafkajs"}
+    """Consumers of Spring and Streams are measured as Java's: nothing that they export says more."""
+    run = {"java": "java", "spring": "java", "streams": "java", "kafkajs": "kafkajs"}
     assert run.keys() == set(known_conventions.LIBRARIES)
     for library, client in run.items():
         model = fitted.fitted(client=client)

@@ -13,9 +13,9 @@ from heartbeat_tuner.ports.other_installations import InstallationLease
 from heartbeat_tuner.reconcile.installations.namespace_owners import (
     ABANDONED_AFTER,
     MOST_PER_NAMESPACE,
-    Claim,
     LeaseLook,
-    Owner,
+    OtherOwner,
+    StatusClaim,
     UnreadableLease,
     Why,
     by_namespace,
@@ -38,12 +38,12 @@ def lease(*namespaces: str, ago: timedelta = timedelta(seconds=2)) -> Installati
     return InstallationLease(namespaces or None, worlds.NOW - ago, DURATION)
 
 
-def claim(installation: Installation, name: str, *, created: str = "1", namespace: str = "shop") -> Claim:
+def claim(installation: Installation, name: str, *, created: str = "1", namespace: str = "shop") -> StatusClaim:
     """Return what the status of a policy says."""
-    return Claim(ObjectKey(namespace, name), created, installation)
+    return StatusClaim(ObjectKey(namespace, name), created, installation)
 
 
-def owner(mine: Installation, claims: list[Claim], look: LeaseLook) -> Owner | None:
+def owner(mine: Installation, claims: list[StatusClaim], look: LeaseLook) -> OtherOwner | None:
     """Return who else owns the namespace."""
     return owners(by_namespace(claims), mine, {OTHER.name: look}, now=worlds.NOW).get("shop")
 
@@ -51,24 +51,24 @@ def owner(mine: Installation, claims: list[Claim], look: LeaseLook) -> Owner | N
 @pytest.mark.parametrize(
     ("mine", "other", "look", "expected"),
     [
-        (MINE, OTHER, lease(), Owner(OTHER.name, Why.FIRST)),
-        (MINE, OTHER, lease(ago=DURATION + ABANDONED_AFTER), Owner(OTHER.name, Why.FIRST)),
-        (MINE, OTHER, lease(ago=-LONG_AGO), Owner(OTHER.name, Why.FIRST)),
+        (MINE, OTHER, lease(), OtherOwner(OTHER.name, Why.FIRST)),
+        (MINE, OTHER, lease(ago=DURATION + ABANDONED_AFTER), OtherOwner(OTHER.name, Why.FIRST)),
+        (MINE, OTHER, lease(ago=-LONG_AGO), OtherOwner(OTHER.name, Why.FIRST)),
         (MINE, OTHER, lease(ago=LONG_AGO), None),
         (MINE, OTHER, None, None),
-        (MINE, OTHER, InstallationLease(None, None, DURATION), Owner(OTHER.name, Why.FIRST)),
-        (MINE, NAMING_OTHER, lease("shop"), Owner(OTHER.name, Why.NAMED)),
+        (MINE, OTHER, InstallationLease(None, None, DURATION), OtherOwner(OTHER.name, Why.FIRST)),
+        (MINE, NAMING_OTHER, lease("shop"), OtherOwner(OTHER.name, Why.NAMED)),
         (MINE, NAMING_OTHER, lease("billing"), None),
-        (MINE, OTHER, REFUSED, Owner(OTHER.name, Why.UNREADABLE, REFUSED.problem)),
+        (MINE, OTHER, REFUSED, OtherOwner(OTHER.name, Why.UNREADABLE, REFUSED.problem)),
         (NAMING, OTHER, lease(), None),
         (NAMING, OTHER, REFUSED, None),
-        (NAMING, NAMING_OTHER, lease("shop"), Owner(OTHER.name, Why.FIRST)),
-        (NAMING, NAMING_OTHER, REFUSED, Owner(OTHER.name, Why.UNREADABLE, REFUSED.problem)),
-        (NAMING, OTHER, lease("shop"), Owner(OTHER.name, Why.FIRST)),
+        (NAMING, NAMING_OTHER, lease("shop"), OtherOwner(OTHER.name, Why.FIRST)),
+        (NAMING, NAMING_OTHER, REFUSED, OtherOwner(OTHER.name, Why.UNREADABLE, REFUSED.problem)),
+        (NAMING, OTHER, lease("shop"), OtherOwner(OTHER.name, Why.FIRST)),
     ],
 )
 def test_another_owns_what_it_wrote_while_it_runs_and_looks_after_it(
-    mine: Installation, other: Installation, look: LeaseLook, expected: Owner | None
+    mine: Installation, other: Installation, look: LeaseLook, expected: OtherOwner | None
 ) -> None:
     """An upgrade outlasts its Lease for minutes; what its Lease says now counts more than what it wrote once."""
     assert owner(mine, [claim(other, "orders")], look) == expected
@@ -88,7 +88,7 @@ def test_one_that_is_gone_hides_no_other_that_runs() -> None:
     gone = Installation("tuner/gone", names_namespaces=True)
     claims = [claim(gone, "a", created="0"), claim(OTHER, "b", created="1"), claim(MINE, "c", created="2")]
     looks = {gone.name: None, OTHER.name: lease()}
-    assert owners(by_namespace(claims), MINE, looks, now=worlds.NOW) == {"shop": Owner(OTHER.name, Why.FIRST)}
+    assert owners(by_namespace(claims), MINE, looks, now=worlds.NOW) == {"shop": OtherOwner(OTHER.name, Why.FIRST)}
 
 
 def test_namespaces_are_owned_one_by_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError
 from heartbeat_tuner.domain.shards import WHOLE, Installation
 from heartbeat_tuner.ports.other_installations import InstallationLease
-from heartbeat_tuner.reconcile.installations.namespace_owners import Owner, Why
+from heartbeat_tuner.reconcile.installations.namespace_owners import OtherOwner, Why
 from heartbeat_tuner.reconcile.installations.standing_back import EVENT, MOST_READ, StandingBack, sentence
 from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
 from tests.support import manifests
@@ -168,5 +168,5 @@ async def test_a_lost_leadership_ends_the_look() -> None:
 
 def test_a_namespace_that_is_left_on_purpose_needs_no_action() -> None:
     """Who names a namespace beside an installation that watches all has decided."""
-    said = sentence("shop", Owner(OTHER, Why.NAMED), MINE)
+    said = sentence("shop", OtherOwner(OTHER, Why.NAMED), MINE)
     assert said.endswith("names the namespace, and that of tuner/mine watches all. This needs no action.")
