@@ -220,15 +220,11 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
 
 
 def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Leave values that no others beat by enough; who is expected to miss the objective is not called healthy."""
+    """Leave values that no others beat by enough."""
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
-    if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
-        missed = say(cures.MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
-        verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
-    return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
+    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
 
 
 def record_refuses_shorter_limits(_inputs: DecisionInput, derived: Derived) -> Decision | None:

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.kafka_groups import GroupState
 from heartbeat_tuner.domain.liveness import LivenessSettings, ValueSource
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, Prediction, Verdict
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -32,6 +32,7 @@ from tests.support.worlds import HOUR, NOW
 
 LONG_AGO = NOW - HOUR - timedelta(minutes=5)
 PODS = worlds.pods()
+SAFE = Prediction(10.0, 1.0, 0.1, 0.5, 25.0, 5.0)
 
 
 def seen(
@@ -84,7 +85,8 @@ def test_a_storm_is_cured_as_the_operator_would() -> None:
 def test_a_quiet_group_is_left_alone() -> None:
     """Whatever its settings."""
     decision = decide(from_metrics.watched(seen(counters.quiet(PODS, LONG_AGO, NOW), worlds.settings())))
-    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
+    assert decision.target is None
 
 
 def test_pods_are_those_with_fresh_samples_and_began_with_their_first() -> None:
@@ -286,7 +288,7 @@ def test_a_model_alone_does_not_cure_a_storm() -> None:
 @pytest.mark.parametrize(
     ("found", "verdict"),
     [
-        (Answer(Verdict.HEALTHY, Reason.HEALTHY, "left"), Verdict.HEALTHY),
+        (Answer(Verdict.HEALTHY, Reason.HEALTHY, "left", now=SAFE, confidence=Confidence.HIGH), Verdict.HEALTHY),
         (Answer(Verdict.CHANGE, Reason.CHEAPER, "set", target=worlds.settings()), Verdict.CHANGE),
         (Answer(Verdict.INFEASIBLE, Reason.INFEASIBLE, "collide"), Verdict.INFEASIBLE),
         (Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, "no"), Verdict.UNKNOWN),

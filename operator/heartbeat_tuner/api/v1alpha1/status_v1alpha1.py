@@ -41,7 +41,7 @@ CONSUMER: Final = "Consumer"
 """The protocol of a KIP-848 group, as `groupProtocol` names it."""
 
 OpenReason = Annotated[Reason, open_word("Reason for the result. docs/reference/reasons.md explains each.")]
-OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Change, Infeasible or Unknown.")]
+OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Unproven, Change, Infeasible or Unknown.")]
 
 
 class ConditionStatus(enum.StrEnum):

@@ -31,7 +31,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict, rounded
 from heartbeat_tuner.models.group_model import Unfitted
 from heartbeat_tuner.reconcile.at_broker import group_reports
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
@@ -178,10 +178,10 @@ def _predicted(forecast: Forecast | None) -> Predicted | None:
 
 def _figures(prediction: Prediction) -> PredictedFigures:
     return PredictedFigures(
-        evictions_per_month=statements.rounded(prediction.evictions_per_month),
-        evictions_per_month_upper=statements.rounded(prediction.evictions_upper),
-        stalled_partition_seconds_per_day=statements.rounded(prediction.net_per_day),
-        detection_seconds=statements.rounded(prediction.detection_s),
+        evictions_per_month=rounded(prediction.evictions_per_month),
+        evictions_per_month_upper=rounded(prediction.evictions_upper),
+        stalled_partition_seconds_per_day=rounded(prediction.net_per_day),
+        detection_seconds=rounded(prediction.detection_s),
     )
 
 

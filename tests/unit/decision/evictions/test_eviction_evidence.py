@@ -119,7 +119,7 @@ def test_three_evictions_on_a_single_day_are_no_rate() -> None:
     day = dataclasses.replace(history(8.0, 7.9, 7.8, since_days=28.0), values=short)
     quiet, evicted = (dataclasses.replace(known_kafkajs(short), history=each) for each in (None, day))
     assert evidence(history(8.0, 7.9, 7.8, since_days=28.0)) == EvictionEvidence(3, 28.0, 1)
-    assert decide(dataclasses.replace(worlds.situation(), history=history(8.0, 7.9, 7.8))).verdict is Verdict.HEALTHY
+    assert decide(dataclasses.replace(worlds.situation(), history=history(8.0, 7.9, 7.8))).target is None
     assert decide(evicted).finding.reason is decide(quiet).finding.reason
     two = dataclasses.replace(day, episodes_s=(NOW.timestamp() - 20 * DAY_S, *day.episodes_s))
     assert decide(dataclasses.replace(evicted, history=two)).finding.reason is Reason.DANGER
@@ -163,7 +163,14 @@ def test_what_is_cheaper_is_taken_where_a_cure_is_too_dear() -> None:
 def test_two_evictions_in_four_weeks_are_no_danger() -> None:
     """Values must not follow what may be chance."""
     decision = decide(dataclasses.replace(worlds.situation(), history=history(3.0, 9.0, since_days=28.0)))
-    assert decision.verdict is Verdict.HEALTHY
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
+
+
+def test_months_without_an_eviction_do_not_thin_out_those_that_come_now() -> None:
+    """A group that begins to evict every other day is in danger within the week, however quiet it was before."""
+    quiet = history(1.0, 3.0, 5.0, since_days=95.0)
+    assert evidence(quiet) == EvictionEvidence(3, 42.0, 3)
+    assert decide(dataclasses.replace(worlds.situation(), history=quiet)).finding.reason is Reason.DANGER
 
 
 def few(short: LivenessSettings, episodes: int, days: float) -> DecisionInput:

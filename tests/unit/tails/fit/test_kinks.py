@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_a_law_that_expects_far_more_than_was_seen_begins_at_a_smaller_share(see
     assert a_month * float(found.exceedance_upper(np.array([60.0]))[0]) > 0.05, "and the bound still holds the truth"
 
 
-def law(**fields: float) -> TailModel:
+def law(**fields: Any) -> TailModel:
     """Return a law of a tenth of 1,000 values beyond 1 s, the largest of them 8 s."""
     tail = TailModel(
         threshold_s=1.0,
