@@ -62,7 +62,7 @@ def test_times_are_durations(tmp_path: Path) -> None:
             MINIMAL.replace("bootstrapServers", "servers"),
             "kafka.clusters.main.servers: there is no such field; did you mean bootstrapServers?",
         ),
-        (MINIMAL + "interval: 60", "interval: write a duration as text, like 60s"),
+        (MINIMAL + "interval: 60", "interval: 60 has no unit; write a duration as text, such as 60s"),
         (MINIMAL + "interval: 1w", "interval: '1w' is not a duration"),
         (MINIMAL + "interval: 0s", "interval: '0s' is not between 100ms and 10m; choose a time within that"),
         (MINIMAL + "interval: 99ms", "interval: '99ms' is not between 100ms and 10m"),

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import click
 
-from heartbeat_tuner.cli import completion
 from heartbeat_tuner.cli.checking import (
     check_config,
     check_output,
+    completion,
     judging,
     request_of_options,
 )

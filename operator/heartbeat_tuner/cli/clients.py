@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from heartbeat_tuner.cli import completion
-from heartbeat_tuner.cli.checking import cards
+from heartbeat_tuner.cli.checking import cards, completion
 from heartbeat_tuner.cli.options import client_of
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, sentence, table, wrapped

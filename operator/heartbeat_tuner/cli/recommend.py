@@ -59,7 +59,7 @@ def as_text(case: Case) -> str:
     blocks += missing_text(case)
     if not case.is_known:
         looked = "" if case.seen is None else f" (looked back {durations.show(case.seen.lookback)})"
-        blocks.append(f"Unknown: nothing is recommended{looked}.")
+        blocks.append(f"Nothing is recommended{looked}.")
     return "\n\n".join(blocks) + "\n"
 
 

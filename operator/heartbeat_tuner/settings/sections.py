@@ -13,7 +13,7 @@ from heartbeat_tuner.domain import durations
 
 def _parsed(text: object) -> timedelta:
     if not isinstance(text, str):
-        raise ValueError("write a duration as text, like 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
+        raise ValueError(f"{text!r} has no unit; write a duration as text, such as 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
     return durations.parse_days(text)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
-from heartbeat_tuner.cli.completion import beginning
+from heartbeat_tuner.cli.checking.completion import beginning
 from heartbeat_tuner.models.group_model import Fitted
 
 

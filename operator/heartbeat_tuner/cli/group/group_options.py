@@ -8,14 +8,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from heartbeat_tuner.cli import completion
+from heartbeat_tuner.cli.checking import completion
 from heartbeat_tuner.cli.doctor import FORMATS
 from heartbeat_tuner.cli.group import inferred_client, prometheus_options, sample_group
 from heartbeat_tuner.cli.group.group_names import group_names
 from heartbeat_tuner.cli.group.inferred_client import ClientChoice
 from heartbeat_tuner.cli.group.option_values import bounds_of, option
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
-from heartbeat_tuner.cli.options import FiniteNumber, client_of, duration
+from heartbeat_tuner.cli.options import FiniteNumber, NeededText, client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients.client import Client, Protocol
@@ -54,7 +54,13 @@ _OPTIONS: Final = (
     ),
     click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote."),
     click.option("--cluster", metavar="NAME", help="Kafka cluster, if the folder has models of several."),
-    click.option("--group", required=True, shell_complete=group_names, help="Consumer group."),
+    click.option(
+        "--group",
+        required=True,
+        type=NeededText("Write --group NAME (`heartbeat-tuner doctor` lists the groups), or --sample to try it."),
+        shell_complete=group_names,
+        help="Consumer group.",
+    ),
     click.option(
         "--client",
         "name",

@@ -6,7 +6,7 @@ import click
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.cli import explain
-from heartbeat_tuner.cli.kubectl import cluster_options
+from heartbeat_tuner.cli.kubectl import cluster_options, cluster_policies
 from heartbeat_tuner.cli.kubectl.cluster_options import LONGEST, MODELS, POLICIES
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.reporting import cluster_objects, fleet_members
@@ -18,7 +18,7 @@ _INDENT: Final = "   "
 
 
 @click.command("explain")
-@click.argument("name")
+@click.argument("name", type=cluster_policies.NAMES)
 @cluster_options.one_namespace
 def command(*, name: str, **flags: Any) -> None:
     """Explain what the operator says of a policy's group, and what its fitted model says, with the numbers.
@@ -26,7 +26,9 @@ def command(*, name: str, **flags: Any) -> None:
     From the policy's status and the models of the cluster. `heartbeat-tuner explain` asks a Prometheus.
     """
     kubectl = cluster_options.kubectl(**flags)
-    sources = cluster_objects.sources([*kubectl.objects(POLICIES, name), *kubectl.objects(MODELS)], SystemClock().now())
+    with cluster_policies.near_names(kubectl, name):
+        bodies = kubectl.objects(POLICIES, name)
+    sources = cluster_objects.sources([*bodies, *kubectl.objects(MODELS)], SystemClock().now())
     if sources.problems:
         raise UsageProblem(shown(sources.problems[0], LONGEST))
     (view,) = sources.policies

@@ -184,7 +184,7 @@ def test_what_is_said_goes_before_the_brokers_defaults(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"client": "kafkajs"}, "was measured of kafkajs consumers, the policy's are java"),
+        ({"client": "kafkajs"}, "was measured of kafkajs consumers, and this group's library is said to be java"),
         ({"group": "billing"}, "no model in"),
         ({"quantities": {}}, "rests on 0 days"),
         (
@@ -252,6 +252,6 @@ def test_what_collides_is_infeasible_and_names_both(options: tuple[str, ...], wo
     """An answer, since it can be repaired: status 0; the guard says nothing of values."""
     result = run("recommend", *GROUP, "--models", str(folder), *options)
     assert result.exit_code == 0
-    assert "Infeasible: Infeasible" in said(result)
+    assert "\nInfeasible\n" in result.output
     assert words in said(result)
     assert run("explain", *GROUP, "--models", str(folder), *options).exit_code == 0

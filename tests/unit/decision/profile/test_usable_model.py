@@ -58,7 +58,13 @@ def test_without_any_there_is_none() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"cluster": "other"}, "ConsumerGroupModel orders is of Kafka cluster other, the policy of main"),
     ({"schema": 2}, "ConsumerGroupModel orders is of histogram schema 2, and this version reads 1"),
-    ({"client": "java"}, "ConsumerGroupModel orders was measured of java consumers, the policy's are kafkajs"),
+    (
+        {"client": "java"},
+        (
+            "ConsumerGroupModel orders was measured of java consumers, and this group's library is said to be kafkajs; "
+            "correct the library, or fit the group again"
+        ),
+    ),
     (
         {"until": date(2026, 2, 22)},
         "ConsumerGroupModel orders rests on days until 2026-02-22, more than 7 days ago: does the fit still run?",

@@ -1,4 +1,4 @@
-"""What a shell completes: names of clients and rules; `group.group_names` has those of groups."""
+"""What a shell completes: names of clients and rules; `cli.group.group_names` has those of groups."""
 
 from collections.abc import Iterable
 
