@@ -255,6 +255,16 @@ def test_a_storm_is_harm_and_a_new_leader_sees_it_too() -> None:
     assert again.is_harmful
 
 
+def test_months_of_quiet_before_a_change_are_not_what_it_is_compared_with() -> None:
+    """A group that began to evict a month ago would else look as if the change had made it worse."""
+    quiet = EvictionHistory(NOW - 95 * DAY, BEFORE, ((NOW - 3 * DAY).timestamp(),), group=GROUP)
+    followed = group(application=CHANGE, followed=LANDED, history=quiet).look()
+    assert followed is not None
+    assert followed.effect is not None
+    assert followed.effect.before is not None
+    assert followed.effect.before.days == 49
+
+
 def test_what_was_counted_moves_with_an_episode_or_a_day() -> None:
     """Before and after, with Garwood's bounds: none in 14 days is at most 0.26 a day."""
     watched = changed()
