@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -15,17 +15,20 @@ from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
 
 from heartbeat_tuner.cli.kubectl.plugin import plugin
+from heartbeat_tuner.domain import durations
 from sandbox import consumers, scenario
 from sandbox.environment import Sandbox
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
 from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
-from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators
+from tests.e2e import calm_groups
+from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators, await_cycles
 from tests.e2e.teams import Team
 
 pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300)]
 
 ROWS: Final = Path("build/broker-side.json")
 NERVOUS: Final = {"consumer.session.timeout.ms": "4000", "consumer.heartbeat.interval.ms": "1000"}
+WIDE: Final = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "5000"}
 REPLICAS: Final = 3
 """One pause each: losses of one member within a minute count as one."""
 
@@ -58,24 +61,32 @@ def silent(sandbox: Sandbox) -> Iterator[Team]:
 
 
 @contextmanager
-def nervous(sandbox: Sandbox, purpose: str, library: str) -> Iterator[Team]:
-    """Run a team's consumers under a policy in mode Apply."""
+def nervous(sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, str] = NERVOUS) -> Iterator[Team]:
+    """Run a team's consumers under a policy in mode Apply, in a group with values of its own."""
     team = Team(sandbox, purpose)
     team.create()
     sandbox.kafka.create_topic(team.name, REPLICAS)
-    sandbox.kafka.configure_group(team.name, NERVOUS)
+    sandbox.kafka.configure_group(team.name, values)
     unused = JavaSettings(session_timeout_ms=1, heartbeat_interval_ms=1, max_poll_interval_ms=300_000)
-    values, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
-    values["data"] = {"KAFKA_GROUP_PROTOCOL": "consumer"}
+    settings, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
+    settings["data"] = {"KAFKA_GROUP_PROTOCOL": "consumer"}
     if library != "java":
         del deployment["spec"]["template"]["metadata"]["annotations"]  # nothing to scrape
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         container["command"] = consumers.confluent_python_command()
-    team.apply(f"{json.dumps(values)}\n---\n{json.dumps(deployment)}")
+    team.apply(f"{json.dumps(settings)}\n---\n{json.dumps(deployment)}")
     team.await_available(team.name)
     team.apply_policy(team.name, mode="Apply", library="java")  # policies know no librdkafka
     yield team
     team.delete()
+
+
+@pytest.fixture
+def calm(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
+    """A team of Java consumers that nobody disturbs, with a session of its own, and no operator beside it."""
+    operators.stop()
+    with nervous(sandbox, "broker-side-calm", "java", WIDE) as team:
+        yield team
 
 
 def pause_each(*teams: Team) -> None:
@@ -151,6 +162,15 @@ def left_alone(team: Team, heartbeats: list[Heartbeat]) -> dict[str, Any]:
     return row
 
 
+def noted_rows(rows: list[dict[str, Any]]) -> None:
+    """Write the rows of one test, with those of the tests before it in the same file."""
+    ROWS.parent.mkdir(exist_ok=True)
+    clients = {(row["client"], row.get("purpose")) for row in rows}
+    before = json.loads(ROWS.read_text())["rows"] if ROWS.exists() else []
+    others = [row for row in before if (row["client"], row.get("purpose")) not in clients]
+    ROWS.write_text(json.dumps({"rows": [*others, *rows]}, indent=2) + "\n")
+
+
 def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, silent: Team, altering: Operator) -> None:
     """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
 
@@ -191,9 +211,8 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
     row["ok"] = row["evictions_before"] >= REPLICAS and not any(
         row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
     )
-    ROWS.parent.mkdir(exist_ok=True)
     rows = [row, left_alone(silent, beats(records, silent, began_s, ended_s))]
-    ROWS.write_text(json.dumps({"rows": rows}, indent=2) + "\n")
+    noted_rows(rows)
     assert all(each["ok"] for each in rows), rows
     assert row["in_force_s"] <= 3.0  # the interval before, a second, and the second of the write
     assert "without a restart" in written["message"]
@@ -203,3 +222,69 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
     assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
     assert reverted["revertedChangeTime"] == status["groupConfig"]["changeTime"]
     assert configured(modern) == NERVOUS
+
+
+def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:
+    """A killed member's partitions then move within the new session and a second; three fencings undo it at once."""
+    log, pods = RequestLog(calm.sandbox.kafka.request_log), calm.pods()
+    calm_groups.await_settled(calm)
+    began_s = time.time()
+    status = calm_groups.lowered(calm)
+    write = status["groupConfig"]
+    written_s = time.time()
+    session_s, interval_s = (
+        durations.parse(write["values"][name]).total_seconds() for name in ("sessionTimeout", "heartbeatInterval")
+    )
+    time.sleep(6.0 + 5 * interval_s)  # the interval before and a second, and some of the new ones
+    settled_s = time.time()
+    detection_s = calm_groups.detected_s(calm, pods[0])
+    calm.kubectl(
+        *("patch", "cgp", calm.name, f"--namespace={calm.namespace}", "--subresource=status", "--type=merge"),
+        *("--patch", json.dumps({"status": status})),
+    )
+    calm.await_available(calm.name)
+    calm_groups.await_settled(calm)
+    with Operator(calm.sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP) as operator:
+        await_cycles(
+            operator, 5
+        )  # its record begins with its first look; it asks for losses once it knows the protocol
+        harmed_s = time.time()
+        with ExitStack() as paused:
+            for pod in calm.pods():
+                paused.enter_context(calm.sandbox.node.paused(calm.namespace, pod))
+            time.sleep(session_s + 2.0)
+        calm.await_condition("Applied", "Reverted", status="False", timeout_s=OF_AGE_S)
+        back_s, reverted = time.time(), calm.status()["groupConfig"]
+        time.sleep(AUDIT_LAG_S)
+
+    records = log.read_new()
+    before, followed, harmed = (
+        beats(records, calm, *window)
+        for window in ((began_s, written_s), (written_s + 6.0, settled_s), (harmed_s, back_s))
+    )
+    row: dict[str, Any] = {
+        "group_type": "consumer",
+        "client": "java",
+        "purpose": "lowered",
+        "changed": {"before": write["previous"], "after": write["values"]},
+        "restarts": len(calm.operator_writes("deployments")),
+        "rebalances_by_change": epoch(followed) - epoch(before),
+        "in_force_s": in_force_s(beats(records, calm, written_s, settled_s), written_s),
+        "evictions_before": fenced(before),
+        "evictions_after": fenced(harmed),
+        "detection_s": detection_s,
+        "taken_back_s": round(back_s - harmed_s, 1),
+    }
+    row["ok"] = (
+        not any(row[name] for name in ("restarts", "rebalances_by_change", "evictions_before"))
+        and detection_s <= session_s + 1.0
+        and row["evictions_after"] >= REPLICAS
+    )
+    noted_rows([row])
+    assert row["ok"], row
+    assert session_s < 20.0
+    assert interval_s < 5.0
+    assert calm_groups.longest_apart_s(followed) <= interval_s + 1.0  # each member beats by the new interval
+    assert row["in_force_s"] <= 6.0
+    assert reverted["harm"] == "Danger"
+    assert configured(calm) == WIDE

@@ -21,7 +21,7 @@ from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import HiddenFencings, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import (
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
@@ -39,7 +39,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 from heartbeat_tuner.domain.verdicts import Decision
 from heartbeat_tuner.limits.allowed_values import Limit
-from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, GroupModel, Unfitted
 
 MODELS: Final = Path(__file__).with_name("models")
 
@@ -309,9 +309,17 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         beats_timed_for=watched if enough else timedelta(0),
         evicted_pods=tuple(section.take("evictedPods", [])),
         poll_gap_pods=tuple(section.take("podsThatDidNotPoll", [])),
+        hidden=_hidden(section.section("hiddenFencings")),
     )
     section.end()
     return record
+
+
+def _hidden(section: _Section) -> HiddenFencings | None:
+    """Return why fencings may be hidden; None where they are all counted, as is usual here."""
+    hidden = HiddenFencings(section.take("why", ""), section.take("lasts", True)) if section.given else None
+    section.end()
+    return hidden
 
 
 def _usual_beat(policy: Policy, workload: Workload, cluster: Cluster) -> timedelta:
@@ -338,6 +346,11 @@ def _model(section: _Section) -> Fitted | Unfitted:
         for quantity in stored.values():
             quantity.update(_of_days(quantity, days))
     return Fitted(document["metadata"]["name"], model_documents.model_of(document))
+
+
+def model(name: str) -> GroupModel:
+    """Return a model of `models/` as it is."""
+    return model_documents.model_of(yaml.safe_load((MODELS / f"{name}.yaml").read_text()))
 
 
 def _of_days(quantity: Mapping[str, Any], days: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.api.applied import timestamp
+from heartbeat_tuner.api.applied import promise_status, promised, timestamp
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus, GroupValues, GroupWriteStatus
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite
@@ -64,6 +64,7 @@ def _write(cluster: str, group_id: str, noted: GroupWriteStatus, *, before: Grou
         replaced=GroupOverrides() if noted.replaced is None else _overrides(noted.replaced),
         reverts=None if noted.reverts is None else datetime.fromisoformat(noted.reverts),
         harm=noted.harm or "",
+        promise=None if noted.promise is None else promised(noted.promise),
     )
 
 
@@ -77,6 +78,7 @@ def _noted(write: GroupWrite) -> dict[str, Any]:
         "replaced": None if write.replaced == GroupOverrides() else _values(write.replaced),
         "reverts": None if write.reverts is None else timestamp(write.reverts),
         "harm": write.harm or None,
+        "promise": promise_status(write.promise),
     }
 
 

@@ -5,7 +5,7 @@
 
 from datetime import datetime
 
-from heartbeat_tuner.decision import next_workload
+from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.domain.evidence import Record, Workload
 from heartbeat_tuner.domain.liveness import shown
 from heartbeat_tuner.domain.policies import Mode, Policy
@@ -47,6 +47,25 @@ def unseen(workload: Workload, record: Record) -> Decision | None:
             )
             return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, text))
     return None
+
+
+def lacks_pods(policy: Policy, workload: Workload) -> Finding:
+    """Say that no pod runs, or none is ready that could show whose group it is."""
+    lacks = "no pod of {workload} " + ("is ready with" if workload.pods else "runs") + " container {container}"
+    sentence = say(lacks, workload=workload_parts.named(policy), container=policy.workload.container)
+    return Finding(Reason.TOO_LITTLE_DATA, sentence)
+
+
+def pods_differ(policy: Policy) -> Finding:
+    """Say that pods run with different values, and what is waited for."""
+    others = (
+        "those that have not got the new ones yet get them when they are replaced"
+        if policy.mode is Mode.INITIAL
+        else "waiting for the rollout to finish"
+    )
+    differ = "the pods of {workload} run with different values; {others}"
+    sentence = say(differ, workload=workload_parts.named(policy), others=others)
+    return Finding(Reason.ROLLOUT_IN_PROGRESS, sentence)
 
 
 def written_next(policy: Policy, workload: Workload, followed: FollowedChange | None, now: datetime) -> Decision | None:

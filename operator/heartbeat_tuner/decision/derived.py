@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from heartbeat_tuner.decision.at_broker import group_bounds
 from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions, refuted_sessions
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
+from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
@@ -105,6 +106,17 @@ class Derived:
         if self._unexplained_before is not None:
             return self._unexplained_before
         return refuted_sessions.refusal(inputs.history, inputs.policy, inputs.model.model, change, answer.new)
+
+    def refusal(self, answer: Answer, change: tuple[LivenessSettings, LivenessSettings]) -> str:
+        """Return why the group's weeks, or its record, refuse shorter limits, as a sentence; empty if they do not.
+
+        Args:
+            answer: that asks for them.
+            change: what is set, and what it asks for.
+        """
+        inputs = self._inputs
+        of_record = record_consent.refusal(self.record, change, inputs.client, inputs.period, now=inputs.now)
+        return self.evidence_refuses(answer, change) or of_record
 
     @property
     def is_endangered(self) -> bool:

@@ -64,9 +64,8 @@ class Pipeline:
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         hold = decision.hold
         if decision.target is not None:
-            is_new = not (decision.has_begun or decision.at_broker)
-            gates, saving = self._gates(decision), derived.saving if is_new else None
-            weeks_alone = is_new and derived.is_shown_by_weeks
+            gates, saving = self._gates(decision), None if decision.has_begun else derived.saving
+            weeks_alone = not decision.has_begun and derived.is_shown_by_weeks
             unseen = decision.effect_is_unseen
             change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone, effect_is_unseen=unseen)
             asked, hold = first_hold(gates, inputs, change)
@@ -120,7 +119,11 @@ PIPELINE: Final = Pipeline(
         steps.change_goes_on,
         steps.workloads_differ,
         steps.pods_differ,
+        # Is it a group whose values are the broker's?
+        steps.shorter_group_values_do_harm,
+        steps.group_values_are_not_in_force,
         steps.broker_sets_the_values,
+        steps.group_is_known_to_be_calm,
         steps.other_group_values_may_be_better,
         steps.values_are_unreadable,
         # Are the values in force?
@@ -190,7 +193,10 @@ PIPELINE: Final = Pipeline(
         write_gates.mode_is_recommend,
         write_gates.group_may_not_be_written,
         write_gates.fencings_are_not_shown,
+        write_gates.data_are_too_few,
         write_gates.values_were_taken_back,
+        write_gates.group_is_rebalancing,
+        write_gates.last_change_is_being_verified,
         write_gates.rollout_is_in_progress,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
@@ -203,6 +209,7 @@ PIPELINE: Final = Pipeline(
     reviews=(
         reviews.healthy_values_hold_at_rest,
         reviews.promises_are_held_to_what_was_counted,
+        reviews.objective_is_shown_to_be_met,
         reviews.outlook_is_told,
         reviews.static_ids_are_weighed,
     ),

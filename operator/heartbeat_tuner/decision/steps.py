@@ -5,18 +5,18 @@ All have one signature. What several need is worked out in `derived`, once, by `
 
 import dataclasses
 from collections.abc import Callable
+from typing import Final
 
-from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, workload_parts
-from heartbeat_tuner.decision.at_broker import group_reverts, group_savings, group_values
+from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, model_alone
+from heartbeat_tuner.decision.at_broker import group_cadence, group_reverts, group_savings, group_values
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
-from heartbeat_tuner.decision.gates import group_ownership, record_consent
+from heartbeat_tuner.decision.gates import group_ownership
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -30,19 +30,7 @@ def nobody_watches_the_group(inputs: DecisionInput, derived: Derived) -> Decisio
     """Decide by the model alone where nobody asked for metrics: nothing then speaks against the values set."""
     if not isinstance(inputs.record, Unwatched):
         return None
-    answer = derived.answer
-    if isinstance(answer, Unfitted):
-        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, answer.message))
-    advice = ""
-    if answer.reason is Reason.UNSTABLE:  # only a record shows what would cure it
-        advice = "`heartbeat-tuner check` says which values cannot hold; a record (--prometheus), what would cure it"
-    return Decision(
-        answer.verdict,
-        Finding(answer.reason, answer.message),
-        advice=advice,
-        target=answer.target if answer.verdict is Verdict.CHANGE else None,
-        forecast=tuning.forecast(answer),
-    )
+    return model_alone.decided(derived.answer)
 
 
 def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -82,9 +70,7 @@ def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     policy, workload = inputs.policy, inputs.workload
     if workload.pods and (inputs.ownership or inputs.group != group_ownership.by_note(policy, workload)):
         return None
-    lacks = "no pod of {workload} " + ("is ready with" if workload.pods else "runs") + " container {container}"
-    sentence = say(lacks, workload=workload_parts.named(policy), container=policy.workload.container)
-    return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
+    return Decision(Verdict.UNKNOWN, between_workloads.lacks_pods(policy, workload))
 
 
 def change_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -99,16 +85,19 @@ def workloads_differ(inputs: DecisionInput, _derived: Derived) -> Decision | Non
 
 def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing in the middle of a rollout: there are no values to start from."""
-    if inputs.workload.current is not None:
-        return None
-    others = (
-        "those that have not got the new ones yet get them when they are replaced"
-        if inputs.policy.mode is Mode.INITIAL
-        else "waiting for the rollout to finish"
-    )
-    differ = "the pods of {workload} run with different values; {others}"
-    sentence = say(differ, workload=workload_parts.named(inputs.policy), others=others)
-    return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
+    differ = inputs.workload.current is None
+    return Decision(Verdict.UNKNOWN, between_workloads.pods_differ(inputs.policy)) if differ else None
+
+
+def shorter_group_values_do_harm(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Take shorter limits of a group back at the broker where its members are fenced with them, or may be unseen."""
+    return group_reverts.for_fencings(inputs.policy, inputs.group, inputs.workload, derived.record)
+
+
+def group_values_are_not_in_force(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide nothing from what a broker describes and members do not do."""
+    policy, brokers, client = inputs.policy, inputs.cluster.brokers, inputs.client
+    return group_cadence.contradicted(policy, inputs.workload, inputs.group, brokers, derived.record, client)
 
 
 def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -120,6 +109,17 @@ def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision 
     return group_values.decided(group, inputs.policy, inputs.client, cluster, model, *seen)
 
 
+def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide on a calm group of the consumer protocol as on any other where its record proves that none was fenced."""
+    group, record = inputs.group, derived.record
+    if not group.consumer_protocol or group.config is None or record.hidden is not None:
+        return None
+    if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
+        return None
+    decision = next(filter(None, (step(inputs, derived) for step in _OF_CALM_GROUPS)))
+    return group_savings.at_broker(group, record, decision)
+
+
 def other_group_values_may_be_better(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Recommend to a group of the consumer protocol what a model finds; it is left alone where none does."""
     group = inputs.group
@@ -129,8 +129,7 @@ def other_group_values_may_be_better(inputs: DecisionInput, derived: Derived) ->
     if isinstance(answer, Unfitted) or group.config is None or derived.shown.reason is not Reason.HEALTHY:
         return Decision(Verdict.UNKNOWN, group_values.unknown(group, record))
     change = (derived.current.settings, answer.target or derived.current.settings)
-    refused = record_consent.refusal(record, change, inputs.client, inputs.period, now=inputs.now)
-    refused = derived.evidence_refuses(answer, change) or refused
+    refused = derived.refusal(answer, change)
     return group_savings.decided(group, record, answer, tuning.forecast(answer), refused)
 
 
@@ -185,7 +184,8 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
     if isinstance(answer, Answer) and derived.is_founded(answer):
         advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
-        if answer.reason in answers:
+        is_cheaper = answer.reason is Reason.CHEAPER and answer.objective_met is False  # a cure would be too dear
+        if answer.reason in answers or is_cheaper:
             finding = Finding(answer.reason, counted)
             return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
         if answer.target is None and answer.objective_met is False:
@@ -220,32 +220,24 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
 
 
 def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Leave values that no others beat by enough; who is expected to miss the objective is not called healthy."""
+    """Leave values that no others beat by enough."""
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
-    if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
-        missed = say(cures.MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
-        verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
-    return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
+    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
 
 
-def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> Decision | None:
+def record_refuses_shorter_limits(_inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Leave the values where a model asks for shorter limits, and the group's own record does not agree."""
     answer, change = _answer(derived), (derived.current.settings, _target(derived))
-    refused = record_consent.refusal(derived.record, change, inputs.client, inputs.period, now=inputs.now)
-    refused = derived.evidence_refuses(answer, change) or refused
+    refused = derived.refusal(answer, change)
     if not refused:
         return None
     forecast = tuning.forecast(answer)
     return Decision(
         Verdict.HEALTHY,
         derived.shown,
-        advice=say(
-            "Left as it is: the model allows shorter limits, and the group's own record does not: {refused}",
-            refused=refused,
-        ),
+        advice=say(cures.DISAGREES, refused=refused),
         forecast=None if forecast is None else dataclasses.replace(forecast, new=None),
     )
 
@@ -297,3 +289,9 @@ def _cured(inputs: DecisionInput, derived: Derived, record: Record, finding: Fin
     client, policy, cluster, current = inputs.client, inputs.policy, inputs.cluster, derived.current.settings
     chosen = remedy.choose(client, policy, cluster, inputs.model, record, current, cause=finding.reason)
     return cures.cured(chosen, current, finding, client, cures.checked_against(cluster.brokers, policy.objective))
+
+
+_OF_CALM_GROUPS: Final[tuple[Step, ...]] = (
+    *(no_values_can_be_compared, limits_collide, values_are_good_enough, record_refuses_shorter_limits),
+    other_values_are_better,
+)

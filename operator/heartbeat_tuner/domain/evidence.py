@@ -40,6 +40,17 @@ class Unwatched(Unknown):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class HiddenFencings:
+    """Why more members of a group of the consumer protocol may have been fenced than were counted.
+
+    `lasts` says whether it stays so while the same pods run; else it passes with the record.
+    """
+
+    message: str
+    lasts: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Record:
     """What happened to the group since `since`, counted over all members.
 
@@ -69,6 +80,8 @@ class Record:
             members for at least so long; zero where it is not known.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
+        hidden: why members of a group of the consumer protocol may have been fenced unseen; None where `evictions` is
+            all of them, but for those of one pod within 90 s, which count as one.
     """
 
     since: datetime
@@ -88,6 +101,7 @@ class Record:
     beats_timed_for: timedelta = timedelta(0)
     evicted_pods: tuple[str, ...] = ()
     poll_gap_pods: tuple[str, ...] = ()
+    hidden: HiddenFencings | None = None
 
     @property
     def span(self) -> timedelta:

@@ -7,6 +7,7 @@ from typing import Final
 
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
+from heartbeat_tuner.domain.verifications import PromisedRate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,8 +74,8 @@ class GroupWrite:
         before: the last write before it, which is the last again if this one was not done; None once it is known to be.
         replaced: what was in force before it, be it the group's own or the broker's; empty where that was not noted.
         reverts: when the write was done that this one takes back; None where it takes none back.
-        harm: what the write did that this one takes back, as a word of `verifications.Outcome`; empty where a person
-            asked.
+        harm: what the write did that this one takes back, as a reason's word; empty where a person asked.
+        promise: what a model said of the values; None where none was asked.
     """
 
     cluster: str
@@ -88,6 +89,7 @@ class GroupWrite:
     replaced: GroupOverrides = GroupOverrides()
     reverts: datetime | None = None
     harm: str = ""
+    promise: PromisedRate | None = None
 
 
 class GroupState(enum.Enum):
@@ -115,6 +117,7 @@ class Group:
         consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
         config: what the broker prescribes; None for a classic group, or where it may not be read.
         assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
+        kind: what its keys at the broker begin with, where S and H are there: `consumer`, or `streams` (KIP-1071).
     """
 
     group_id: str
@@ -123,6 +126,7 @@ class Group:
     consumer_protocol: bool = False
     config: GroupConfig | None = None
     assignor: str = ""
+    kind: str = "consumer"
 
     @property
     def rebalancing(self) -> bool:

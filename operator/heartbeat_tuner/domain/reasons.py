@@ -43,18 +43,21 @@ class Reason(enum.StrEnum):
     UNSTABLE = "Unstable"  # the group spends more than 5 % of its time in rebalances
     DANGER = "Danger"  # live members are evicted more often than the objective allows
     CONSUMER_PROTOCOL = "ConsumerProtocol"  # a KIP-848 group: its session and heartbeat are set at the broker
+    FENCINGS_HIDDEN = "FencingsHidden"  # members of a KIP-848 group may be fenced since our write, and nothing shows it
     CHEAPER = "Cheaper"  # other values are as safe and reduce the time without consumption
     REBALANCED_BY_OTHERS = "RebalancedByOthers"  # members of other workloads make the group rebalance too often
     NO_EFFECT = "NoEffect"  # the values are in the environment, and the application does not use them
     SETTINGS_NOT_IN_FORCE = "SettingsNotInForce"  # the members do not behave as members with these values do
     UNSOUND_SETTINGS = "UnsoundSettings"  # the group is quiet, but `check` reports an error in the values
-    HEALTHY = "Healthy"  # no change is needed
+    HEALTHY = "Healthy"  # no change is needed, and it is shown (95 %) that the objective is met
     INFEASIBLE = "Infeasible"  # no value satisfies the group's needs and the limits of policy or broker together
     FEASIBLE = "Feasible"  # values exist that satisfy everything
 
     # ObjectiveMet
-    WITHIN_OBJECTIVE = "WithinObjective"  # the expected evictions are within the objective, at 95 %
-    ABOVE_OBJECTIVE = "AboveObjective"  # the expected evictions may exceed it, and any change would cost the group more
+    WITHIN_OBJECTIVE = "WithinObjective"  # evictions are within the objective, at 95 %, by a model or by the count
+    LIKELY_WITHIN = "LikelyWithin"  # the evictions expected are within the objective; at most, they are above it
+    TOO_EARLY = "TooEarly"  # no model says how many evictions to expect, and too few days were counted to tell
+    ABOVE_OBJECTIVE = "AboveObjective"  # more evictions are expected than it allows, or were counted
 
     # Applied
     APPLIED = "Applied"  # ready pods run with the operator's values, and have been ready for a minute
@@ -122,6 +125,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.UNSTABLE: "Set the recommended values. Look for rollouts, autoscaling and crashes, too.",
         Reason.DANGER: "Set the recommended values, or use mode `Apply`.",
         Reason.CONSUMER_PROTOCOL: "Read the message; [tune at the broker](../how-to/broker-side.md) says more.",
+        Reason.FENCINGS_HIDDEN: "Give the consumers a rebalance listener ([why](../how-to/broker-side.md)).",
         Reason.CHEAPER: "Set the recommended values, or use mode `Apply`.",
         Reason.REBALANCED_BY_OTHERS: "Tune the workload whose members the message names.",
         Reason.NO_EFFECT: "Make the application read the variables, or correct `client.env`.",
@@ -131,7 +135,9 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.INFEASIBLE: "Change one of the two limits that the message names.",
         Reason.FEASIBLE: "Nothing.",
         Reason.WITHIN_OBJECTIVE: "Nothing.",
-        Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth`.",
+        Reason.LIKELY_WITHIN: "Nothing. More days of history make the bound narrower.",
+        Reason.TOO_EARLY: "Nothing, or [fit the models](../how-to/fit.md) to weeks of history: that takes a day.",
+        Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth` or `maxDetectionTime`.",
         Reason.APPLIED: "Nothing.",
         Reason.ROLLING_OUT: "Wait.",
         Reason.ROLLOUT_FAILED: "Read the pods' logs; the operator [reverts](../how-to/reverted.md) its values.",

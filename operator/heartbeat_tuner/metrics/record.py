@@ -6,6 +6,7 @@ closed and made again within its process. Only where a pod has no such counters,
 """
 
 import dataclasses
+import functools
 import statistics
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.metrics import evictions, lost_partitions
+from heartbeat_tuner.metrics import evictions, fencing_proof, lost_partitions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
 from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, longest_silence_s, timed_events
@@ -185,6 +186,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     settled_s = (watched.now - settled).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
     evicted = _evicted(watched, current, convention, observed)
+    proof = functools.partial(fencing_proof.hidden_fencings, watched.pods, current, since_s=since_s)
     return Record(
         since=watched.since,
         until=watched.now,
@@ -204,6 +206,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
         evicted_pods=_pods(evicted.silent),
         poll_gap_pods=_pods(evicted.left),
+        hidden=proof(lingers=convention.lingers) if watched.consumer_protocol else None,
         # More than half of the members were watched for so long, so the median period lies between periods of these.
         beats_timed_for=timedelta(seconds=statistics.median_low(member.length_s for member in timed) if timed else 0.0),
     )

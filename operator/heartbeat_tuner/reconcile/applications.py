@@ -41,7 +41,7 @@ def application_for(outcome: Decided, now: datetime) -> Application | None:
         container=policy.workload.container,
         entries={name: text for name, text in entries.items() if text and name in names},
         entries_before={name: text for name, text in before.items() if text and name in names},
-        promise=_promise(outcome.decision.forecast) if newest is None else newest.promise,
+        promise=promised_rate(outcome.decision.forecast) if newest is None else newest.promise,
         failed=policy.failed[-MOST_FAILED:],
         reason=outcome.decision.finding.reason.value if newest is None else newest.reason,
         # What has landed as a whole is over: a workload that comes later is a change of its own.
@@ -95,8 +95,12 @@ def _observed(effect: Effect | None) -> float | None:
     return effect.after.lower
 
 
-def _promise(forecast: Forecast | None) -> PromisedRate | None:
-    """Return what a model says of the values that are written."""
+def promised_rate(forecast: Forecast | None) -> PromisedRate | None:
+    """Return what a model says of the values that are written.
+
+    Args:
+        forecast: of them; None where no model was asked.
+    """
     if forecast is None or forecast.new is None:
         return None
     is_trade = forecast.new.evictions_per_month > forecast.now.evictions_per_month

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import PromiseStatus
 from heartbeat_tuner.api.v1alpha1.fields import Model, PositiveDuration, moment, moment_or_none
 
 
@@ -41,6 +42,7 @@ class GroupWriteStatus(Model):
     harm: Annotated[
         str | None, Field(max_length=63, description="What that write did; absent where a person asked for it back.")
     ] = None
+    promise: PromiseStatus | None = None
 
 
 class GroupConfigStatus(GroupWriteStatus):

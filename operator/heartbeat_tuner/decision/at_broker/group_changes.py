@@ -26,6 +26,7 @@ def change_of(policy: Policy, workload: Workload, group: Group) -> Application |
         at=write.at,
         workload_uid=workload.uid,
         container=policy.workload.container,
+        promise=write.promise,
         reverts=write.reverts,
     )
 

@@ -1,12 +1,13 @@
 """Which session should a group of the consumer protocol have at the broker?
 
-A member of such a group keeps its id when the coordinator fences it, and no counter counts that. What the Java
-consumer's listener was told is a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short,
-and nothing to shorten one by, or to call one long enough. So only what the record demands is recommended, and the
-heartbeat interval is left alone.
+A member of such a group keeps its id when the coordinator fences it, and no counter counts that. The calls of the Java
+consumer's listener are a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short. Only
+where the record proves that there was no other fencing (`metrics.fencing_proof`), a session may be called long enough,
+or be shortened as a model says (`group_savings`).
 """
 
 import dataclasses
+from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
@@ -27,6 +28,9 @@ PROPERTIES: Final = (
     "group.consumer.{min,max}.heartbeat.interval.ms of the brokers and, with processes of their own, of the "
     "controllers, which a restart changes"
 )
+
+
+_KIPS: Final = {"consumer": "KIP-848", "streams": "KIP-1071"}
 
 
 def decided(
@@ -79,9 +83,11 @@ def unknown(group: Group, record: Record) -> Finding:
 def known(group: Group, record: Record) -> Sentence:
     """Say whose S and H are in a group of the consumer protocol, and what is known of its fencings."""
     return say(
-        "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
-        "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}. {fencings}",
+        "group {group} speaks the {kind} protocol ({kip}): its values are set at the broker "
+        "({kind}.session.timeout.ms and {kind}.heartbeat.interval.ms of the group) and {prescribed}. {fencings}",
         group=group.group_id,
+        kind=group.kind,
+        kip=_KIPS[group.kind],
         prescribed=_prescribed(group),
         fencings=_fencings(record),
     )
@@ -98,11 +104,12 @@ def _prescribed(group: Group) -> Sentence | str:
 
 
 def _fencings(record: Record) -> Sentence:
+    if not record.evictions and record.hidden is None:
+        watched = timedelta(seconds=round(record.span.total_seconds()))
+        return say("No member was fenced within {watched}", watched=Reading(watched))
     if not record.evictions:
-        return say(
-            "Whether members were fenced is not known: a Java consumer with a rebalance listener shows it "
-            "(partition-lost-latency-max), and nothing showed any"
-        )
+        phrase = "Whether members were fenced is not known, since nothing showed any and {why}"
+        return say(phrase, why=record.hidden.message if record.hidden is not None else "")
     return say(
         "Members were seen to be fenced {evictions} times, and {enough} within an hour are acted on",
         evictions=Reading(record.evictions),

@@ -30,6 +30,7 @@ from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.ports.kafka_clusters import GroupConfigs
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.stored_policies import Policies
+from heartbeat_tuner.reconcile.applications import promised_rate
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.status import reporting
@@ -80,6 +81,8 @@ class GroupWriter:
         if config is None or target is None:
             return body, outcome
         write = _write(policy, config, target, now, reverts=outcome.decision.reverts)
+        if write.reverts is None:
+            write = dataclasses.replace(write, promise=promised_rate(outcome.decision.forecast))
         harm = outcome.decision.finding.reason
         if write.reverts is not None and harm is not Reason.TAKEN_BACK:
             write = dataclasses.replace(write, harm=harm.value)

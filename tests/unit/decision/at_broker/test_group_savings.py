@@ -1,7 +1,8 @@
-"""What a model recommends to a calm group of the consumer protocol, and that nobody writes it."""
+"""What a model finds for a calm group of the consumer protocol: written where its fencings are known, else not."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
@@ -12,7 +13,8 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
-from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides, GroupWrite
+from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupConfig, GroupOverrides, GroupState, GroupWrite
+from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.domain.verifications import FollowedChange, Outcome
@@ -26,8 +28,33 @@ CASE: Final[Mapping[str, Any]] = yaml.safe_load(
 
 
 def calm(**record: Any) -> DecisionInput:
-    """Return a calm group with two weeks of delays whose brokers allow nearly anything."""
+    """Return a calm group with two weeks of delays whose brokers allow nearly anything; its fencings are hidden."""
     return cases.input_of({**CASE, "record": {**CASE["record"], **record}})
+
+
+def known(**record: Any) -> DecisionInput:
+    """Return the same whose fencings are all counted."""
+    return calm(**{"hiddenFencings": {}, **record})
+
+
+def shortened(**record: Any) -> DecisionInput:
+    """Return the same an hour after S and H were written that a model asked for."""
+    inputs = known(**record)
+    assert inputs.group.config is not None
+    values = GroupOverrides(seconds(23), seconds(1))
+    before = GroupOverrides(seconds(45), seconds(5))
+    at = inputs.now - timedelta(hours=1)
+    write = GroupWrite("main", "orders", values, GroupOverrides(), at, inputs.policy.spec, True, replaced=before)
+    config = GroupConfig(seconds(23), seconds(1), values)
+    group = dataclasses.replace(inputs.group, config=config)
+    current = inputs.workload.current
+    assert current is not None
+    return dataclasses.replace(
+        inputs,
+        policy=dataclasses.replace(inputs.policy, group_write=write),
+        group=group,
+        workload=dataclasses.replace(inputs.workload, current=group.prescribed(current)),
+    )
 
 
 def of_brokers(inputs: DecisionInput, bounds: ConsumerBounds | None) -> Decision:
@@ -43,6 +70,112 @@ def test_it_is_recommended_with_its_interval_and_never_written() -> None:
     assert (decision.verdict, decision.hold.reason) == (Verdict.CHANGE, Reason.CONSUMER_PROTOCOL)
     assert (decision.to_alter, decision.to_apply) == (None, None)
     assert decision.target.session_timeout < seconds(45)
+
+
+def test_it_is_written_where_each_fencing_is_counted() -> None:
+    """Session and interval together, in one request; the forecast is what the write is held to."""
+    decision = decide(known())
+    assert (decision.verdict, decision.finding.reason, decision.hold) == (Verdict.CHANGE, Reason.CHEAPER, None)
+    assert decision.to_alter is not None
+    assert decision.to_apply is None
+    assert decision.to_alter.session_timeout < seconds(45)
+    assert decision.to_alter.heartbeat_interval < seconds(5)
+    assert decision.forecast is not None
+    assert decision.forecast.new is not None
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [({"watched": "29m"}, Reason.TOO_LITTLE_DATA), ({"evictions": 1}, Reason.TOO_LITTLE_DATA)],
+    ids=["short", "fenced once"],
+)
+def test_shorter_limits_wait_for_a_record_of_half_an_hour_without_a_fencing(
+    record: dict[str, Any], reason: Reason
+) -> None:
+    """As in any other group."""
+    decision = decide(known(**record))
+    assert decision.hold is not None
+    assert decision.hold.reason is reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda inputs: dataclasses.replace(
+            inputs, group=dataclasses.replace(inputs.group, state=GroupState.RECONCILING), settled=inputs.group
+        ),
+        lambda inputs: dataclasses.replace(
+            inputs, followed=FollowedChange(inputs.now - timedelta(days=2), outcome=Outcome.VERIFYING)
+        ),
+    ],
+    ids=["rebalancing", "being verified"],
+)
+def test_a_saving_at_the_broker_waits_like_any_other(change: Callable[[DecisionInput], DecisionInput]) -> None:
+    """A cure does not (`test_write_holds`)."""
+    decision = decide(change(known()))
+    assert decision.hold is not None
+    assert decision.hold.reason in {Reason.REBALANCING, Reason.VERIFYING}
+
+
+def test_shorter_limits_go_back_at_once_where_members_are_fenced_with_them() -> None:
+    """Three are enough, without statistics: to go back costs nothing. Two are not, and longer limits are no cause."""
+    assert decide(shortened(evictions=2)).reverts is False
+    decision = decide(shortened(evictions=3))
+    assert (decision.reverts, decision.finding.reason) == (True, Reason.DANGER)
+    assert decision.to_alter is not None
+    assert (decision.to_alter.session_timeout, decision.to_alter.heartbeat_interval) == (seconds(45), seconds(5))
+    inputs = shortened(evictions=3)
+    assert inputs.policy.group_write is not None
+    longer = dataclasses.replace(inputs.policy.group_write, replaced=GroupOverrides(seconds(10), seconds(1)))
+    raised = dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, group_write=longer))
+    assert decide(raised).reverts is False
+
+
+def test_shorter_limits_go_back_where_nobody_would_see_what_they_do() -> None:
+    """For good; a scrape that is missing passes."""
+    hidden = {"why": "pod orders-0 shows no rebalance listener", "lasts": True}
+    decision = decide(shortened(hiddenFencings=hidden))
+    assert (decision.reverts, decision.finding.reason) == (True, Reason.FENCINGS_HIDDEN)
+    assert decide(shortened(hiddenFencings={**hidden, "lasts": False})).reverts is False
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"reverts": False}, {"mode": Mode.RECOMMEND}, {"group_write": None}],
+    ids=["revert-is-off", "recommend", "not ours"],
+)
+def test_shorter_limits_stay_where_the_policy_says_so(changes: dict[str, Any]) -> None:
+    """The group is in danger then, and its cure is what it is of any group: held by the cooldown."""
+    inputs = shortened(evictions=3)
+    decision = decide(dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, **changes)))
+    assert decision.reverts is False
+
+
+def test_what_somebody_set_since_is_not_taken_back() -> None:
+    """It is theirs."""
+    inputs = shortened(evictions=3)
+    theirs = GroupConfig(seconds(20), seconds(1), GroupOverrides(seconds(20), seconds(1)))
+    assert decide(dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, config=theirs))).reverts is False
+
+
+@pytest.mark.parametrize(
+    ("beat", "is_in_force"), [("600ms", False), ("1s", True), ("1.3s", True), ("5s", False)], ids=str
+)
+def test_what_members_do_not_do_is_not_in_force(beat: str, *, is_in_force: bool) -> None:
+    """The broker describes 1 s; only a calm record of a minute and more can show that."""
+    decision = decide(shortened(beatEvery=beat, shareOfTimeRebalancing=0.0))
+    assert (decision.finding.reason is not Reason.NO_EFFECT) is is_in_force
+    assert decide(shortened(beatEvery=beat)).finding.reason is not Reason.NO_EFFECT
+    rolling = shortened(beatEvery=beat, shareOfTimeRebalancing=0.0)
+    rolling = dataclasses.replace(rolling, workload=dataclasses.replace(rolling.workload, rolling_out=True))
+    assert decide(rolling).finding.reason is not Reason.NO_EFFECT
+
+
+def test_a_value_of_somebody_elses_that_is_not_in_force_is_said_to_be_none_of_ours() -> None:
+    """`NoEffect` is about what we wrote."""
+    inputs = shortened(beatEvery="5s", shareOfTimeRebalancing=0.0)
+    decision = decide(dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, group_write=None)))
+    assert decision.finding.reason is Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_what_is_the_clients_stays() -> None:

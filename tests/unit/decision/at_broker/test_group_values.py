@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.evidence import HiddenFencings
 from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupConfig, GroupOverrides
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Mode, Objective
@@ -57,8 +58,18 @@ def test_a_session_that_fences_members_is_raised_at_the_broker_and_nowhere_else(
 @pytest.mark.parametrize("evictions", [0, 1, 2])
 def test_nothing_is_said_of_a_group_that_shows_too_little(evictions: int) -> None:
     """Neither health nor danger: 0 may be a consumer that never shows a loss."""
-    decision = decide(modern(evictions=evictions))
+    inputs = modern(evictions=evictions)
+    record = dataclasses.replace(worlds.record(evictions=evictions), hidden=HiddenFencings("no listener", lasts=True))
+    decision = decide(dataclasses.replace(inputs, record=record))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.CONSUMER_PROTOCOL)
+    assert decision.target is None
+
+
+@pytest.mark.parametrize("evictions", [0, 1, 2])
+def test_a_group_whose_fencings_are_all_counted_is_well_with_few(evictions: int) -> None:
+    """Nothing else was hidden: the number is known, and too small to act on."""
+    decision = decide(modern(evictions=evictions))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
     assert decision.target is None
 
 

@@ -116,7 +116,12 @@ def test_of_two_the_first_is_the_reason() -> None:
 
 def test_every_gate_is_tried_here() -> None:
     """A new one needs a row."""
-    of_savings = [write_gates.fencings_are_not_shown]
+    of_savings = [
+        write_gates.fencings_are_not_shown,
+        write_gates.data_are_too_few,
+        write_gates.group_is_rebalancing,
+        write_gates.last_change_is_being_verified,
+    ]  # tried in test_group_savings
     gates = [gate for gate in PIPELINE.gates_at_broker if gate not in of_savings]
     assert len(gates) == len(HINDRANCES) - 4  # one gate has five reasons
 

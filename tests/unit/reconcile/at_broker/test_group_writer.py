@@ -1,6 +1,7 @@
 """Whole cycles over a group of the consumer protocol: what is written at the broker, once, and what is not."""
 
 import dataclasses
+import math
 from datetime import timedelta
 from typing import Any, Final
 
@@ -21,7 +22,9 @@ from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides, 
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.models.group_model import Fitted
 from heartbeat_tuner.reconcile.status import reporting
+from tests.golden import cases
 from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
 from tests.support.stages import MINUTE, ORDERS, Stage
@@ -128,7 +131,7 @@ async def test_evictions_from_before_the_write_do_not_ask_for_more() -> None:
     stage = modern(rollout={"cooldown": "1s"}, until_s=(NOW + seconds(330)).timestamp())
     await cycles(stage, 30)
     assert stage.groups.alterations == [("orders", LONG)]
-    assert stage.condition("Recommended")[1] == "ConsumerProtocol"
+    assert stage.condition("Recommended")[1] == "TooEarly"  # no counter moved since
     assert stage.condition("Applied") == ("True", "Applied")
 
 
@@ -493,3 +496,87 @@ async def test_a_write_waits_for_its_verdict() -> None:
     assert stage.condition("Verified") == ("Unknown", "Verifying")
     assert "episodes of evictions in" in stage.message("Verified")
     assert stage.policies.status_of(ORDERS)["verification"]["readyTime"] > noted(stage)["changeTime"]
+
+
+STEADY: Final[dict[str, Any]] = {"heartbeatInterval": {"min": "5s", "max": "5s"}}
+"""These members beat every 5 s, whatever is written."""
+
+
+def calm(*, fenced_from: timedelta | None = None, bounds: dict[str, Any] | None = None) -> Stage:
+    """Return a calm group with its model, whose members are fenced now and then from so long after `NOW` on.
+
+    A fencing every five minutes is a rebalance as well, and a listener shows both.
+    """
+    stage = modern(rollout={"cooldown": "1s"}, bounds=bounds or {})
+    begun_s = math.inf if fenced_from is None else (NOW + fenced_from).timestamp()
+    lost = stage.prometheus.answers[Quantity.PARTITIONS_LOST_LATENCY_MAX]
+    late = [Series(each.labels, each.samples.between(begun_s - 1.0, math.inf)) for each in lost]
+    moves = [
+        Series.from_raw(
+            each.labels,
+            ((at, 1.0 if at < begun_s else 2.0 + (at - begun_s) // LOST_EVERY_S) for at in each.samples.times_s),
+        )
+        for each in stage.prometheus.answers[Quantity.REBALANCES]
+    ]
+    stage.prometheus.answers |= {
+        Quantity.PARTITIONS_LOST_LATENCY_MAX: late,
+        Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX: late,
+        Quantity.REBALANCES: moves,
+    }
+    members = [dataclasses.replace(worlds.member(pod), partitions=4) for pod in PODS]
+    stage.groups.groups["main"]["orders"] = worlds.group(members)
+    stage.groups.override("main", "orders", LONG)
+    stage.models.stored = [Fitted("orders", cases.model("java"))]
+    return stage
+
+
+async def test_a_calm_group_gets_shorter_limits_once_its_record_is_long_enough() -> None:
+    """With what the model promised of them."""
+    stage = calm(bounds=STEADY)
+    await cycles(stage, 25)
+    assert stage.groups.alterations == []
+    assert stage.condition("Applied") == ("False", "TooLittleData")
+    await cycles(stage, 10)
+    ((_, values),) = stage.groups.alterations
+    assert values == GroupOverrides(seconds(23))
+    assert noted(stage)["previous"] == {"sessionTimeout": "45s"}
+    assert float(noted(stage)["promise"]["evictionsPerDayUpper"]) > 0
+    assert stage.condition("Verified")[1] == "Verifying"
+    assert stage.workloads.writes == []
+
+
+async def test_members_that_do_not_follow_are_seen_by_their_beats() -> None:
+    """Session and interval are one write; a broker that clamps them describes what is not in force."""
+    stage = calm()
+    await cycles(stage, 40)
+    ((_, values),) = stage.groups.alterations
+    assert values == GroupOverrides(seconds(23), seconds(1))
+    assert stage.condition("Recommended") == ("Unknown", "NoEffect")
+    assert stage.condition("Verified") == ("False", "NoEffect")
+
+
+async def test_shorter_limits_are_taken_back_at_once_by_the_operator() -> None:
+    """Three members that are fenced are enough; and nothing is written again, by the next leader either."""
+    stage = calm(fenced_from=timedelta(minutes=40), bounds=STEADY)
+    await cycles(stage, 35)
+    assert len(stage.groups.alterations) == 1
+    await cycles(stage, 10)
+    assert stage.groups.overrides("main", "orders") == LONG
+    assert noted(stage)["harm"] == "Danger"
+    assert stage.condition("Applied") == ("False", "Reverted")
+    assert "since it did harm (Danger)" in stage.message("Applied")
+    stage.restart()
+    await cycles(stage, 45)
+    assert len(stage.groups.alterations) == 2
+    assert stage.condition("Applied") == ("False", "Reverted")
+
+
+async def test_shorter_limits_are_taken_back_where_fencings_would_not_show() -> None:
+    """The first rebalance of a member without a listener ends them."""
+    stage = calm(fenced_from=timedelta(minutes=40), bounds=STEADY)
+    for quantity in (Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX):
+        del stage.prometheus.answers[quantity]
+    await cycles(stage, 45)
+    assert stage.groups.overrides("main", "orders") == LONG
+    assert noted(stage)["harm"] == "FencingsHidden"
+    assert "since nothing showed any more whether members were fenced" in stage.message("Applied")

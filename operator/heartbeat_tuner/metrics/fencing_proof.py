@@ -1,0 +1,106 @@
+"""Does a record of the consumer protocol (KIP-848) show that nobody else was fenced? By the Java consumer's metrics.
+
+`lost_partitions` counts a lower bound. A count of none is exact where these hold (measured: docs/design/0018):
+
+- A member that was fenced joins again, and the assignment that it gets, be it empty, raises its `rebalance-total`.
+  Where no member's counter moved, nobody was fenced, with or without a rebalance listener.
+- A member whose counter moved shows whether it has a listener: `partition-assigned-latency-max` has a number for 59 s
+  at least after each assignment, and `partition-lost-latency-max` after each loss. With scrapes that are nearer than
+  that to each other, a listener that shows no loss had none. A fencing of a member without partitions shows none
+  either, and stops nothing. Stream threads (KIP-1071) show the same of their tasks, and need no listener (0019).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from heartbeat_tuner.domain.evidence import HiddenFencings, Pod
+from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.metrics import evictions, lost_partitions
+from heartbeat_tuner.metrics.raw import samples
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+SHOWN_BY: Final = (
+    Quantity.PARTITIONS_LOST_LATENCY_MAX,
+    Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX,
+    Quantity.TASKS_LOST_LATENCY_MAX,
+    Quantity.TASKS_ASSIGNED_LATENCY_MAX,
+)
+"""What fencings show in, beside the counters that all groups have."""
+
+MOST_APART_S: Final = 55.0
+"""Scrapes that are further apart may miss a number: the client's window shows it for 59 s at least."""
+
+
+def hidden_fencings(
+    pods: Sequence[Pod], observed: Observed, *, since_s: float, lingers: bool = False
+) -> HiddenFencings | None:
+    """Return why members of pods may have been fenced unseen; None where none was, or each within 90 s counts as one.
+
+    Args:
+        pods: of the group.
+        observed: the series of the running pods.
+        since_s: start of the record, in Unix seconds.
+        lingers: whether a collector goes on showing what is no number any more.
+    """
+    if lingers:
+        return HiddenFencings("these metrics are pushed, and do not say when a number is over", lasts=True)
+    joins = {pod: evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name) for pod in pods}
+    interval_s = samples.scrape_interval_s([series for each in joins.values() for series in each])
+    if interval_s is not None and interval_s > MOST_APART_S:
+        phrase = "pods are scraped every {interval:.0f} s, and a lost partition shows for 59 s"
+        return HiddenFencings(say(phrase, interval=Reading(interval_s)), lasts=True)
+    moved = {pod: series for pod, series in joins.items() if any(_changes(each, since_s) for each in series)}
+    for pod, series in moved.items():
+        if not _has_listener(pod, len(series), observed):
+            phrase = (
+                "pod {pod} took part in a rebalance and shows no rebalance listener (partition-assigned-latency-max "
+                "has no number), so it may have been fenced"
+            )
+            return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=True)
+    for pod, series in moved.items():
+        if any(gap_s > MOST_APART_S for each in series for gap_s in _gaps_s(each, since_s)):
+            phrase = "pod {pod} took part in a rebalance, and was not scraped for more than {gap:.0f} s"
+            return HiddenFencings(say(phrase, pod=Reading(pod.name), gap=MOST_APART_S), lasts=False)
+    for pod in pods:
+        if _shows_loss(pod, observed, since_s) and not lost_partitions.losses([pod], observed, since_s=since_s):
+            phrase = "pod {pod} lost partitions just before the time that is counted, or in it"
+            return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=False)
+    return None
+
+
+def _watched(series: Series, since_s: float) -> Iterator[tuple[float, float]]:
+    """Yield the samples of the record, after the last one before it."""
+    before = list(series.samples.between(-math.inf, since_s).pairs())[-1:]
+    yield from before
+    yield from series.samples.between(since_s, math.inf).pairs()
+
+
+def _changes(series: Series, since_s: float) -> bool:
+    """Whether a counter moved: also from nothing, where its first sample is in the record."""
+    values = [value for _, value in _watched(series, since_s)]
+    is_new = not series.samples or series.samples.times_s[0] > since_s
+    return len({0.0, *values} if is_new else set(values)) > 1
+
+
+def _gaps_s(series: Series, since_s: float) -> Iterator[float]:
+    """Yield the times between two scrapes, in seconds."""
+    yield from (later - earlier for (earlier, _), (later, _) in pairwise(_watched(series, since_s)))
+
+
+def _shows_loss(pod: Pod, observed: Observed, since_s: float) -> bool:
+    """Whether a pod shows in the record that it lost partitions, be it before."""
+    lost = (Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.TASKS_LOST_LATENCY_MAX)
+    shown = (series for each in lost for series in evictions.of_pod(observed.get(each, ()), pod.name))
+    return any(len(series.samples.between(since_s, math.inf)) for series in shown)
+
+
+def _has_listener(pod: Pod, consumers: int, observed: Observed) -> bool:
+    """Whether each consumer of a pod called a rebalance listener since the pod started."""
+    assigned = (Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX, Quantity.TASKS_ASSIGNED_LATENCY_MAX)
+    shown = [series for each in assigned for series in evictions.of_pod(observed.get(each, ()), pod.name)]
+    calling = [series for series in shown if series.samples.between(pod.started.timestamp(), math.inf)]
+    return len(calling) >= consumers
