@@ -1,10 +1,10 @@
 """Run what is too long for CI: `python -m tests.campaign [PART ...]`; `make campaign` runs all.
 
-CI plays a sample of the schedules, of the lab and of static members; here is the whole of each. Parts run one after the
-other: they measure rollouts and sessions, and a neighbour would change what they measure. The result is
-`build/campaign.json`, `{"parts": [{"name", "ok", "seconds", "commit", "day"}]}`, and the page `docs/campaign.md`. Both
-are written after each part, so an interrupted campaign goes on with the parts that are left: a part that is run alone
-replaces its own result, and the others stay with the commit at which they ran.
+CI plays a sample of the schedules, of what happens to slots, of the lab and of static members; here is the whole of
+each. Parts run one after the other: they measure rollouts and sessions, and a neighbour would change what they measure.
+The result is `build/campaign.json`, `{"parts": [{"name", "ok", "seconds", "commit", "day"}]}`, and the page
+`docs/campaign.md`. Both are written after each part, so an interrupted campaign goes on with the parts that are left: a
+part that is run alone replaces its own result, and the others stay with the commit at which they ran.
 """
 
 import dataclasses
@@ -59,6 +59,11 @@ PARTS: Final = (
         "schedules",
         _ring("all-schedules"),
         "50 random schedules of kills, stops and cuts: no two writers, no stale write",
+    ),
+    Part(
+        "slots",
+        (rings.PYTHON, "-m", "pytest", "-q", "tests/unit/membership/test_machine.py", "--hypothesis-profile=thorough"),
+        "3,000 random orders of what happens to slots: no id is given twice in any",
     ),
     Part("static-members", _ring("static-members"), "no id is given twice, whatever happens to pods and nodes"),
     Part("gitops", _ring("gitops"), "manifests that are reapplied for five minutes cost no rollout"),

@@ -84,8 +84,9 @@ RINGS = (
     Ring(
         "unit",
         (
-            _pytest("unit", "--timeout=180", "--cov", "--cov-report="),
+            _pytest("unit", "--timeout=180", "-m", "not no_cover", "--cov", "--cov-report="),
             (PYTHON, "-m", "coverage", "report", "--skip-covered", "--fail-under=100"),
+            _pytest("unit", "--timeout=180", "-m", "no_cover"),
         ),
         pure=True,
         steady=True,

@@ -115,3 +115,12 @@ def test_what_has_no_pod_is_around_none() -> None:
     """Pushed series may lack it: those of a process beside a consumer's would look like a job that lost its pods."""
     consumers = discovery.around(CONVENTIONS, ()).partition(" and on (namespace, pod) ")[2]
     assert 'pod!=""' in consumers.partition(" or on (job) ")[0]
+
+
+def test_consumers_of_each_namespace_are_counted_with_those_that_ended() -> None:
+    """A namespace is as large as its largest metric says, however many metrics each of its consumers has."""
+    query = discovery.members_of_namespaces([java_metrics.JMX_EXPORTER], ["shop"], lookback=timedelta(hours=2))
+    counted, looked_at = query.split("(last_over_time(")
+    assert counted == "max by (namespace) (count by (__name__, namespace) "
+    assert 'namespace=~"shop"' in looked_at
+    assert looked_at.endswith("}[7200s])))")

@@ -1,4 +1,7 @@
-"""What must hold of slots whatever happens, in which order, seen however late: a thousand schedules."""
+"""What must hold of slots whatever happens, in which order, seen however late.
+
+CI plays three hundred new schedules each time, and the campaign three thousand.
+"""
 
 import dataclasses
 from datetime import timedelta
@@ -12,7 +15,7 @@ from heartbeat_tuner.membership import limits, records
 from heartbeat_tuner.membership.values import Claimed, GroupProtocol, Lift, Remove, Replace, Write
 from tests.unit.membership.world import Body, Replica, World
 
-pytestmark = pytest.mark.no_cover  # plays a thousand schedules
+pytestmark = pytest.mark.no_cover  # plays hundreds of schedules
 
 INDEX = st.integers(min_value=0, max_value=7)
 WEBHOOK = st.sampled_from([0, 1, 2])
@@ -319,4 +322,4 @@ class Schedules(RuleBasedStateMachine):
 
 
 TestSchedules = pytest.mark.timeout(600)(Schedules.TestCase)
-TestSchedules.settings = settings(max_examples=1000, stateful_step_count=40, deadline=None)
+TestSchedules.settings = settings(max_examples=max(300, settings().max_examples), stateful_step_count=40, deadline=None)

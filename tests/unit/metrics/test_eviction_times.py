@@ -240,3 +240,12 @@ def test_a_counter_that_jumps_by_billions_takes_no_memory() -> None:
     jump = [1.0 if number == 0 else 1e12 * (number in {9, 20}) for number in range(SCRAPES)]
     assert recorded(kafkajs(jump, [0.0] * SCRAPES, jump), KAFKAJS).evictions == evictions.MOST_OF_A_POD
     assert recorded(java(jump, [0.0] * SCRAPES, [0.0] * SCRAPES), JMX).evictions == evictions.MOST_OF_A_POD
+
+
+def test_ids_that_were_lost_before_the_first_scrape_are_lost_at_no_later_time() -> None:
+    """Where metrics begin after the time that is asked about, in a process that is older."""
+    pod = PODS[0]
+    shown = java(failed=grown(5, first=3.0), answers=grown(5, first=1.0, by=0.0), joins=grown(5, first=1.0, by=0.0))
+    since_s = at(0) - SCRAPE_S
+    assert pod.started.timestamp() < since_s
+    assert [change.at.timestamp() for change in evictions.lost_ids(pod, shown, since_s=since_s)] == [at(5)]

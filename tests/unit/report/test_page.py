@@ -74,6 +74,7 @@ def test_a_group_of_which_hardly_anything_is_known_is_shown() -> None:
     assert "No group is known to evict more live members than its objective allows. Of 1 nothing is known." in text
 
 
+@pytest.mark.no_cover
 def test_names_that_mean_harm_stay_text() -> None:
     """They stand on the page as they are, but for what cannot be printed; none of them is an element or attribute."""
     plain = parsed(page.render(reports.everything()))

@@ -195,6 +195,7 @@ def test_stretches_as_far_from_each_other_as_all_others_become_pairs() -> None:
     assert max(until_s - since_s for since_s, until_s in known.left_out) <= 3_600 * 8.25
 
 
+@pytest.mark.no_cover
 @given(
     st.lists(st.integers(0, 5_000), min_size=MOST_LEFT_OUT, max_size=3 * MOST_LEFT_OUT),
     st.lists(st.integers(0, 5_000_000), max_size=100),

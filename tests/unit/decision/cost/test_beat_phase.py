@@ -33,6 +33,7 @@ def test_an_idle_loop_beats_in_whole_turns(interval: float, wait: float) -> None
     assert cadence.period_s == pytest.approx(np.ceil(interval / wait) * wait, rel=0.07)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("median", "sigma"), BUSY)
 def test_a_busy_loop_is_as_its_turns_when_drawn(median: float, sigma: float) -> None:
     """Period, age, silence and the wait for a beat, beside 200,000 drawn gaps of beats."""

@@ -85,6 +85,7 @@ def test_the_saving_is_that_of_groups_played_out(rebalancing: Rebalancing, media
     assert (found.static - left_over < found.dynamic) == (static < dynamic)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", fleets.NAMES)
 def test_in_a_fleet_it_pays_for_half_of_the_eager_groups_and_hardly_any_other(name: str) -> None:
     """At their libraries' defaults. Where S is free, and so chosen for each, it was four of ten, and 3 %."""

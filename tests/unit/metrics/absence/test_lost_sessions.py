@@ -50,6 +50,7 @@ def test_an_absence_that_ended_in_an_eviction_is_no_absence_but_an_eviction() ->
     assert 27.0 <= evictions[0] <= EVICTED.lasts_s
 
 
+@pytest.mark.no_cover
 @settings(max_examples=30)
 @given(
     lasts_s=st.floats(36.0, 200.0), at_s=st.floats(5_000.0, 15_000.0), scrape_s=st.sampled_from([5.0, 15.0, 30.0, 60.0])

@@ -62,6 +62,7 @@ PERIODS = st.floats(min_value=1.0, max_value=8.0)
 SCRAPES = st.sampled_from([2.0, 5.0, 15.0, 30.0])
 
 
+@pytest.mark.no_cover
 @given(PERIODS, SCRAPES, st.floats(900, 2_700), st.floats(0.5, 60), st.booleans(), st.integers(0, 1_000))
 def test_an_absence_lies_within_its_bounds(
     period_s: float,
@@ -81,6 +82,7 @@ def test_an_absence_lies_within_its_bounds(
         assert abs(one.seen_s - stop.until_s) <= 90.0 + period_s + scrape_s
 
 
+@pytest.mark.no_cover
 @given(PERIODS, SCRAPES, st.integers(0, 1_000))
 def test_a_member_that_was_never_away_lacks_no_beat(period_s: float, scrape_s: float, seed: int) -> None:
     """Whatever the phases of beats, scrapes and blocks."""

@@ -43,6 +43,7 @@ def one(*values_s: float) -> np.ndarray:
     return histogram.dense([histogram.Histogram.of(values_s)])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("truth", "size", "error_at_most"), [("exact", 300, 0.85), ("exact", 2_880, 0.6), ("hard", 2_880, 0.55)]
 )
@@ -94,6 +95,7 @@ def test_who_saw_no_freeze_expects_what_others_saw() -> None:
     assert 0.02 < model.samples * model.sf(20.0)[0] < 0.2  # theirs: 0.07
 
 
+@pytest.mark.no_cover
 def test_strata_choose_for_themselves() -> None:
     """Freezes in one client family do not take the threshold of another that has none: 2 % of it are enough."""
     rng = np.random.default_rng(7)
