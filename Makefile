@@ -110,7 +110,7 @@ down: $(INSTALLED)  ## End what `make up` or a kept demo started
 doctor: $(INSTALLED)  ## Say what this machine has and lacks
 	@$(PYTHON) -m sandbox doctor
 
-pictures: $(INSTALLED)  ## Draw the pictures of `report` in docs/img with a real browser (root, where it is not installed)
+pictures: $(INSTALLED)  ## Draw the pictures of `report` and of the dashboard in docs/img with a real browser (root, where it is not installed)
 	@$(PYTHON) -m tests.pictures
 
 docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from the code

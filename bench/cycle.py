@@ -48,7 +48,7 @@ from bench.cycle_seen import (
 )
 from bench.idle import usage
 from bench.metrics import Memory
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import LEAVES_THE_VALUES
 from sandbox import progress, scenario
 from sandbox.environment import OPERATOR_USERS
 from sandbox.processes import Process, wait_until
@@ -123,7 +123,7 @@ class Run:
             "cpu_s": round(cpu_s / finished, 2),
             "prometheus_requests": round((passed.requests - first.requests) / finished, 2),
             "idle_writes": self._seen.read().writes.total() - writes,
-            "healthy": sum(verdict == Verdict.HEALTHY for verdict in self._seen.verdicts.values()),
+            "healthy": sum(verdict in LEAVES_THE_VALUES for verdict in self._seen.verdicts.values()),
         }
 
     def all_changed(self) -> Figures:

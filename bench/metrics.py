@@ -37,7 +37,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Pod, Record, Workload
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import LEAVES_THE_VALUES, Verdict
 from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile.gather.gathering import Gathered, Gatherer
@@ -319,7 +319,7 @@ def _record(gathered: Gathered) -> Record | str:
         return str(gathered)
     if not isinstance(gathered.record, Record):
         return gathered.record.message
-    assert decide(gathered).verdict in (Verdict.HEALTHY, Verdict.UNKNOWN)
+    assert decide(gathered).verdict in (*LEAVES_THE_VALUES, Verdict.UNKNOWN)
     return gathered.record
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from bench.observed import Seen, settings_of
 from bench.quality_figures import OBJECTIVE, Outcome
 from heartbeat_tuner.clients import catalogue as clients
-from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision.cost.cost_model import Costs, costs
 from heartbeat_tuner.decision.optimize import answer_sentences, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
@@ -113,7 +112,7 @@ def safest_or_cheapest(truth: Profile, longest: timedelta | None = None) -> Outc
     if longest is not None:
         sessions_s = sessions_s[sessions_s <= longest.total_seconds()]
     limits = [start.max_poll_interval]
-    if clients.client(truth.client).hung is Hung.LEAVES:
+    if clients.client(truth.client).hung.has_limit:
         limits = [timedelta(seconds=round(limit_s)) for limit_s in _LIMITS_S]
     best: Outcome | None = None
     # M and the rest meet only in what a rebalance costs: in turns, they find their common best.

@@ -45,11 +45,13 @@ changes nothing, are `only_shown`, and in `per_client` alone.
 - `changes_per_group_p95`: writes, reverts among them. `flips`: writes that bring back values which an earlier write had
   replaced, without a revert. `changed_too_often`: the share with more than four.
 - `infeasible_share`: of all groups, those called Infeasible in the end; `false_infeasible`: of these, those for which
-  values exist that truly meet the whole objective. `unknown_share`: those whose verdict is Unknown.
+  values exist that truly meet the whole objective. `unknown_share`: those whose verdict is Unknown; `unproven_share`:
+  Unproven; `called_well_share`: Healthy, or told that the objective is met.
 - `per_client`, `per_kind`: the captured share where the oracle saves 10 % or more, `within_objective` and
   `vouched_falsely` of each.
 - `calibration`, by client, printed as a table, too: of the groups told "at most x evictions a month", the share truly
   not above x, and how many times x the others' truth is in the median; of those called well, the share that truly is.
+- What was known of each group after some days is kept in `build/bench/looks`: `bench.promises` decides on it again.
 - `played`: some of the groups after the last day, played out by the simulation instead of the formula; those that are
   deployed often with all their members restarted in turn.
 

@@ -12,6 +12,8 @@ from typing import Final
 JOIN_GROUP: Final = 11
 HEARTBEAT: Final = 12
 CONSUMER_GROUP_HEARTBEAT: Final = 68
+SHARE_GROUP_HEARTBEAT: Final = 76
+STREAMS_GROUP_HEARTBEAT: Final = 88
 
 _LENGTH: Final = struct.Struct(">i")
 _REQUEST: Final = struct.Struct(">hhih")

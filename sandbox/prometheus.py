@@ -120,6 +120,19 @@ class Prometheus:
         self._config.write_text(yaml.safe_dump(dict(configuration), sort_keys=False))
         os.kill(self.pid, signal.SIGHUP)
 
+    def scrape_too(self, job: str, port: int, *, namespace: str) -> None:
+        """Scrape a program of the sandbox that runs in no pod, as if it ran in one of a namespace.
+
+        Args:
+            job: name of the job.
+            port: of its metrics.
+            namespace: that its series have; their own `namespace` labels stay as they are.
+        """
+        document = yaml.safe_load(self._config.read_text())
+        target = {"targets": [f"{self._address}:{port}"], "labels": {"namespace": namespace}}
+        document["scrape_configs"].append({"job_name": job, "honor_labels": True, "static_configs": [target]})
+        self.reload(document)
+
     def _ready(self) -> bool:
         connection = http.client.HTTPConnection(self._address, self._port, timeout=_PROBE_TIMEOUT_S)
         try:

@@ -40,7 +40,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One Heartbeat, or ConsumerGroupHeartbeat; `member_id` and `generation_id` (or epoch) are what the member said."""
+    """One Heartbeat, of the group's protocol; `member_id` and `generation_id` (or epoch) are what the member said."""
 
     arrival_s: float
     client_id: str
@@ -63,7 +63,8 @@ class LeaveGroup:
 
 Record = JoinGroup | Heartbeat | LeaveGroup
 
-_KINDS: Final = ("JOIN_GROUP", "HEARTBEAT", "CONSUMER_GROUP_HEARTBEAT", "LEAVE_GROUP")
+_BY_EPOCH: Final = ("CONSUMER_GROUP_HEARTBEAT", "STREAMS_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT")
+_KINDS: Final = ("JOIN_GROUP", "HEARTBEAT", *_BY_EPOCH, "LEAVE_GROUP")
 _MARKS: Final = tuple(f'"requestApiKeyName":"{kind}"' for kind in _KINDS)
 
 
@@ -97,7 +98,7 @@ def _parse_line(line: str) -> Record | None:
             member_ids=tuple(member["memberId"] for member in request.get("members", [request])),
             error_code=response["errorCode"],
         )
-    if kind == "CONSUMER_GROUP_HEARTBEAT":
+    if kind in _BY_EPOCH:
         return Heartbeat(
             arrival_s=arrival_s,
             client_id=header["clientId"],

@@ -205,6 +205,8 @@ class Operator:
         shards: into how many parts policies are divided.
         canaries: whether it may evict pods for canaries; `allow_evictions` gives it the right.
         alters_groups: whether it may write into groups' configurations at the broker of cluster `main`.
+        lease_namespace: where its lease is: operators with different ones are different installations.
+        namespaces: where it looks after policies; everywhere if empty.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
@@ -225,6 +227,8 @@ class Operator:
         shards: int = 1,
         canaries: bool = False,
         alters_groups: bool = False,
+        lease_namespace: str = LEASE_NAMESPACE,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
@@ -250,11 +254,12 @@ class Operator:
                         "port": self.metrics_port,
                         "probePort": self._probe_port,
                     },
+                    "kubernetes": {"namespaces": list(namespaces)},
                     "interval": f"{interval_s:g}s",
                     "rollout": {"maxConcurrent": max_rollouts, "canaries": canaries},
                     "shards": shards,
                     "leaderElection": {
-                        "namespace": LEASE_NAMESPACE,
+                        "namespace": lease_namespace,
                         "leaseDuration": lease_times.lease_duration,
                         "renewDeadline": lease_times.renew_deadline,
                         "retryPeriod": lease_times.retry_period,

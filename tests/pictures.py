@@ -1,7 +1,8 @@
 """Draw the pictures of `report` that the documentation shows: `python -m tests.pictures` (that is `make pictures`).
 
 The fleet and the curves are those of the tests' models, the storm and its cure those of a run of the demo, whose data
-stand in `tests/data/reports/demo.json` (`make demo` leaves newer ones in `build/demo-report.json`).
+stand in `tests/data/reports/demo.json` (`make demo` leaves newer ones in `build/demo-report.json`). The panels of the
+dashboard are of the same run, from `tests/data/reports/demo-panels.json` (`build/demo-panels.json`).
 """
 
 import asyncio
@@ -12,10 +13,13 @@ from typing import Final
 from heartbeat_tuner.report import page
 from heartbeat_tuner.report.report_data import ReportData
 from sandbox.browser import Browser
+from tests import dashboard_picture
 from tests.support import documents, reports
 
 FOLDER: Final = documents.CHECKOUT / "docs" / "img"
 DEMO: Final = documents.CHECKOUT / "tests" / "data" / "reports" / "demo.json"
+
+PANELS: Final = DEMO.with_name("demo-panels.json")
 
 _FLEET: Final = (
     ("report-fleet.png", "#fleet", 1100, "light"),
@@ -33,6 +37,9 @@ async def draw(browser: Browser, folder: Path) -> None:
         for picture, selector, width, scheme in pictures:
             async with browser.tab((folder / f"{name}.html").as_uri(), width=width, scheme=scheme) as tab:
                 (FOLDER / picture).write_bytes(await tab.picture(selector))
+    (folder / "dashboard.html").write_text(dashboard_picture.render(PANELS))
+    async with browser.tab((folder / "dashboard.html").as_uri(), width=1200, scheme="light") as tab:
+        (FOLDER / "dashboard.png").write_bytes(await tab.picture("main"))
 
 
 def main() -> None:

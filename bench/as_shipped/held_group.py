@@ -15,6 +15,7 @@ from typing import Final
 from bench.as_shipped.hours import HOUR_S, Hour
 from bench.as_shipped.lives import Life
 from bench.as_shipped.surroundings import BROKER, CONSUMER_BROKER, START, address, described
+from bench.fleets import HOURS
 from bench.observed import period_s, settings_of
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
@@ -82,6 +83,7 @@ class HeldGroup:
         self._is_ours = False
         self._group = described(life)
         self.last_record: Record | None = None
+        self.last_inputs: DecisionInput | None = None
         self._quiet_with: Fitted | Unfitted | None = None
         """The model at the last look, if nothing happened in its hour."""
 
@@ -96,7 +98,7 @@ class HeldGroup:
 
     def look(self, hour: int, seen: Hour, model: Fitted | Unfitted, witnesses: Witnesses, answers: AnswerCache) -> bool:
         """Look at the group at the end of an hour, decide, and write; return whether something was written."""
-        if self._would_decide_the_same(seen, model):
+        if hour % HOURS != HOURS - 1 and self._would_decide_the_same(seen, model):
             return False
         now = START + HOUR * (hour + 1)
         day = START + timedelta(days=hour // 24)
@@ -126,6 +128,7 @@ class HeldGroup:
             followed=followed,
             history=history,
         )
+        self.last_inputs = inputs
         decision = decide(inputs, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
         written = applications.application_for(Decided(inputs, decision), now)
         self._note(hour, decision, None if written is None else written.values)
@@ -147,7 +150,7 @@ class HeldGroup:
         return True
 
     def _would_decide_the_same(self, seen: Hour, model: Fitted | Unfitted) -> bool:
-        """Whether a look would say what the last one said, and note nothing.
+        """Whether a look would say what the last one said, and note nothing; the last look of a day is never left out.
 
         Nothing happened in either hour, nothing is to be written, no change is followed, and the history has no
         eviction whose rate falls with time: a decision without a target rests on counts that are all zero, on the

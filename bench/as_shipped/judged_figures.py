@@ -27,7 +27,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         standings: of its groups.
         most_changes: of one group that are not yet too many.
     """
-    every, standings = standings, [standing for standing in standings if standing.reason not in _ONLY_SHOWN]
+    every, standings = standings, tuned(standings)
     if not standings:
         return {"groups": 0}
     ratios = [ratio(standing.outcome, standing.yardstick.oracle) for standing in standings]
@@ -66,6 +66,8 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "infeasible_share": len(infeasible) / len(standings),
         "false_infeasible": share(infeasible, lambda standing: standing.yardstick.is_attainable),
         "unknown_share": share(standings, lambda standing: standing.verdict is Verdict.UNKNOWN),
+        "unproven_share": share(standings, lambda standing: standing.verdict is Verdict.UNPROVEN),
+        "called_well_share": share(standings, lambda standing: standing.is_called_well),
         "per_client": per_part(every, "client"),
         "per_kind": per_part(standings, "kind"),
         "calibration": calibration(standings),
@@ -77,6 +79,11 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "verdicts": dict(Counter(f"{standing.verdict.value}: {standing.reason}" for standing in standings)),
         "holds": dict(Counter(standing.hold for standing in standings if standing.hold)),
     }
+
+
+def tuned(standings: Sequence[Standing]) -> list[Standing]:
+    """Return the groups without those that the operator only shows."""
+    return [standing for standing in standings if standing.reason not in _ONLY_SHOWN]
 
 
 def captured(
@@ -152,7 +159,7 @@ def calibration(standings: Sequence[Standing]) -> dict[str, dict[str, float | in
     """Return by client how true promises are.
 
     Of the groups that have a bound of at most so many evictions a month the share truly below, and of those that were
-    called well (Healthy, or a bound within the objective) the share that truly meets the objective.
+    called well (Healthy, or ObjectiveMet) the share that truly meets the objective.
     """
     by_name = {}
     for name, some in {"all": standings, **parts(standings, "client")}.items():

@@ -14,7 +14,8 @@ from bench.quality_figures import Outcome
 from bench.rare_events import rare_per_day
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.models.failure_profile import Profile
 from heartbeat_tuner.simulation.play import simulate
 
@@ -65,6 +66,7 @@ class Standing:
         evicted: live members removed for silence so far.
         target: what is recommended; None where nothing is.
         target_outcome: of it, by the truth; that of the values in force where nothing is recommended.
+        is_called_well: whether the status says that all is well, or that the objective is met.
     """
 
     name: str
@@ -84,16 +86,12 @@ class Standing:
     evicted: int
     target: LivenessSettings | None
     target_outcome: Outcome
+    is_called_well: bool = False
 
     @property
     def is_changed(self) -> bool:
         """Whether other values than the library's defaults are in force."""
         return self.values != self.yardstick.default.settings
-
-    @property
-    def is_called_well(self) -> bool:
-        """Whether the status says that all is well, or that the objective is met."""
-        return self.verdict is Verdict.HEALTHY or (self.bound is not None and self.bound <= self.objective)
 
     @property
     def is_within(self) -> bool:
@@ -103,8 +101,12 @@ class Standing:
     @property
     def is_vouched_falsely(self) -> bool:
         """Whether it was called well and is not, or evicts more than its bound says."""
-        above = self.bound is not None and self.outcome.evictions_per_month > max(self.bound, _AS_GOOD_AS_NONE)
-        return above or (self.is_called_well and not self.is_within)
+        return self.is_above_bound or (self.is_called_well and not self.is_within)
+
+    @property
+    def is_above_bound(self) -> bool:
+        """Whether it evicts more than its bound says."""
+        return self.bound is not None and self.outcome.evictions_per_month > max(self.bound, _AS_GOOD_AS_NONE)
 
 
 _AS_GOOD_AS_NONE: Final = 0.001
@@ -129,11 +131,6 @@ def standing(held: HeldGroup, day: int, against: Yardstick) -> Standing | None:
     if decision is None:
         return None
     truth = life.truth(day - 1)
-    forecast = decision.forecast
-    bound = None
-    if forecast is not None:
-        in_force = forecast.now if decision.to_apply is None else forecast.new or forecast.now
-        bound = in_force.evictions_upper
     target = decision.target if held.values != decision.target else None
     outcome = policies.outcome(truth, held.values)
     return Standing(
@@ -147,14 +144,41 @@ def standing(held: HeldGroup, day: int, against: Yardstick) -> Standing | None:
         verdict=decision.verdict,
         reason=decision.finding.reason.value,
         hold="" if decision.hold is None else decision.hold.reason.value,
-        bound=bound,
+        bound=_bound(decision),
         changes=len(held.changes),
         reverts=held.reverts,
         flips=held.flips,
         evicted=held.evicted,
         target=target,
         target_outcome=outcome if target is None else policies.outcome(truth, target),
+        is_called_well=_is_called_well(decision),
     )
+
+
+def said_again(before: Standing, decision: Decision) -> Standing:
+    """Return how a group with the same values stands by another decision; what is recommended stays unjudged."""
+    return dataclasses.replace(
+        before,
+        verdict=decision.verdict,
+        reason=decision.finding.reason.value,
+        hold="" if decision.hold is None else decision.hold.reason.value,
+        bound=_bound(decision),
+        is_called_well=_is_called_well(decision),
+    )
+
+
+def _is_called_well(decision: Decision) -> bool:
+    is_met = decision.proof is not None and decision.proof.reason is Reason.WITHIN_OBJECTIVE
+    return is_met or decision.verdict is Verdict.HEALTHY
+
+
+def _bound(decision: Decision) -> float | None:
+    """Return how many evictions a month are said to come at most with the values in force; None where nothing is."""
+    forecast = decision.forecast
+    if forecast is None:
+        return None
+    in_force = forecast.now if decision.to_apply is None else forecast.new or forecast.now
+    return in_force.evictions_upper
 
 
 def played(asked: tuple[Profile, LivenessSettings, bool]) -> tuple[float, float]:

@@ -8,8 +8,10 @@ import numpy as np
 
 from bench import fleets
 from bench.as_shipped import adverse as worlds
-from bench.as_shipped import judged_figures, judgement, worst_groups
+from bench.as_shipped import judged_figures, judgement, kept_looks, worst_groups
+from bench.as_shipped.held_group import HeldGroup
 from bench.as_shipped.judgement import Standing, Yardstick
+from bench.as_shipped.kept_looks import KeptLook
 from bench.as_shipped.lives import Life
 from bench.as_shipped.running import Plan, Running
 from bench.fleets import HOURS, Kind
@@ -19,6 +21,9 @@ from sandbox import progress
 
 DAYS: Final = (1, 14, 30)
 """After how many days a fleet is judged."""
+
+LOOKED_AT: Final = (1, 2, 4, 7, 10, 14, 20, 25, 30)
+"""After how many days what was known of the groups is kept."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +43,11 @@ class Work:
     plan: Plan
     seed: int | None = None
     worst: int = 0
+
+    @property
+    def file_name(self) -> str:
+        """Of what is kept of the fleet."""
+        return f"{self.name.replace(' ', '-')}-{self.groups}-{self.seed or 'own'}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,10 +97,13 @@ def of_lives(work: Work, lives: Sequence[Life]) -> Measured:
 
     def on_day(day: int) -> None:
         nonlocal last
-        if day not in days:
+        if day not in days and day not in LOOKED_AT:
             return
         there = [held for held in running.groups if held.life.is_there(day - 1) and not held.life.lies]
         judged = [judgement.standing(held, day, against(held.life, day - 1)) for held in there]
+        kept_looks.keep(work.file_name, day, _looks(there, judged, day))
+        if day not in days:
+            return
         last = [standing for standing in judged if standing is not None]
         by_day[f"{day}d"] = figures = judged_figures.figures(last)
         progress.say("quality", f"{work.name} as shipped, {day} days: {summary(figures)}")
@@ -113,6 +126,14 @@ def of_lives(work: Work, lives: Sequence[Life]) -> Measured:
         for held, standing in pairs
     ]
     return Measured(by_day, [_line(standing) for standing in last], stories, plays)
+
+
+def _looks(groups: Sequence[HeldGroup], judged: Sequence[Standing | None], day: int) -> list[KeptLook]:
+    return [
+        KeptLook(held.last_inputs, held.life.truth(day - 1), standing)
+        for held, standing in zip(groups, judged, strict=True)
+        if standing is not None and held.last_inputs is not None
+    ]
 
 
 def played(plays: Sequence[tuple[tuple[float, float], tuple[float, float], tuple[float, float]]]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from datetime import timedelta
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka import kafka_access
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
-from heartbeat_tuner.adapters.kubernetes import kubernetes_version
+from heartbeat_tuner.adapters.kubernetes import installation_leases, kubernetes_version
+from heartbeat_tuner.adapters.kubernetes.installation_leases import KubernetesInstallations
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.kubernetes.lease_annotations import LeaseAnnotations
 from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
@@ -26,7 +27,7 @@ from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorklo
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.domain.grants import Grants
-from heartbeat_tuner.domain.shards import Shard
+from heartbeat_tuner.domain.shards import Installation, Shard
 from heartbeat_tuner.leader_election.candidates import Candidates
 from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector, new_identity
@@ -38,8 +39,9 @@ from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.installations.standing_back import StandingBack
 from heartbeat_tuner.reconcile.liveness.progress import Moved
-from heartbeat_tuner.reconcile.policy_store import PolicyView
+from heartbeat_tuner.reconcile.policy_store import PolicyView, StorePart
 from heartbeat_tuner.settings import Settings
 from heartbeat_tuner.settings.kafka_settings import KafkaClusterSettings, KafkaTlsSettings
 
@@ -53,6 +55,7 @@ class Shared:
     lease: tuple[str, str]
     """Namespace and name of the lease that all replicas know."""
     namespaces: Sequence[str]
+    installation: Installation
     request_timeout: timedelta
     interval: timedelta
     grants: Grants
@@ -81,6 +84,15 @@ class ShardParts:
     def policies(self) -> KubernetesPolicies:
         """The policies, all of them to read."""
         return KubernetesPolicies(self.api, namespaces=self.shared.namespaces)
+
+    def standing_back(self, store: StorePart) -> StandingBack:
+        """Return what leaves namespaces of this shard to other installations.
+
+        Args:
+            store: the policies of this shard, in whichever namespace.
+        """
+        leases = KubernetesInstallations(self.api)
+        return StandingBack(self.shared.installation, store, leases, self.policies, self.shared.clock)
 
     @property
     def models(self) -> Models:
@@ -152,7 +164,13 @@ async def assembled(settings: Settings) -> AsyncIterator[OperatorParts]:
         lease_api = await closing.enter_async_context(election_thread)
 
         def leases(suffix: str = "") -> KubernetesLeases:
-            return KubernetesLeases(lease_api, namespace=namespace, name=election.lease_name + suffix, clock=clock)
+            return KubernetesLeases(
+                lease_api,
+                namespace=namespace,
+                name=election.lease_name + suffix,
+                clock=clock,
+                annotations=installation_leases.annotations_of(settings.kubernetes.namespaces),
+            )
 
         candidates = Candidates(leases, settings.shards, timing, identity=new_identity())
         metrics = prometheus_source(settings.prometheus, clock)
@@ -173,11 +191,14 @@ async def assembled(settings: Settings) -> AsyncIterator[OperatorParts]:
 def _shared(settings: Settings, metrics: PrometheusSource, clock: SystemClock) -> Shared:
     clusters = settings.kafka.clusters.items()
     budgets = {name: cluster.heartbeat_budget for name, cluster in clusters}
+    lease = (settings.leader_election.where(), settings.leader_election.lease_name)
+    namespaces = settings.kubernetes.namespaces
     return Shared(
         metrics=metrics,
         clock=clock,
-        lease=(settings.leader_election.where(), settings.leader_election.lease_name),
-        namespaces=settings.kubernetes.namespaces,
+        lease=lease,
+        namespaces=namespaces,
+        installation=Installation("/".join(lease), names_namespaces=bool(namespaces)),
         request_timeout=settings.kubernetes.timeout,
         interval=settings.interval,
         grants={name: cluster.granted for name, cluster in clusters},

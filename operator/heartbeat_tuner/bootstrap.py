@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -126,7 +126,8 @@ class _LedShard:
     ) -> None:
         self.health = Health(parts.elector, store, interval=interval, shard=parts.shard)
         self._parts = parts
-        self._store = StorePart(store, parts.shard)
+        self._back = parts.standing_back(StorePart(store, parts.shard))
+        self._store = StorePart(store, parts.shard, parts.shared.installation, self._back.is_ours)
         self._shelf = ModelShelf(parts.models, asked=self._store.groups)
         self._relisted = relisted
         self._telling = telling
@@ -140,6 +141,7 @@ class _LedShard:
         """Run cycles until the leadership or the process ends."""
         self.health.finished()
         self._collector.began()
+        self._back.forget()
         try:
             await loop.finish_or_give_up(self._cycles(), self._stopped, patience_s=LAST_CYCLE_S)
         finally:
@@ -167,6 +169,7 @@ class _LedShard:
 
     async def _run(self, cycle: Cycle) -> CycleReport:
         """Run one cycle: it looks at all that was edited before it began."""
+        await self._back.look()
         self._store.begin_cycle()
         return await cycle.run()
 
@@ -176,6 +179,8 @@ class _LedShard:
         keys = self._early.due(self._store.edited(), now_s=began_s)
         if not keys:
             return
+        await self._back.look()
+        keys = frozenset(key for key in keys if self._back.is_ours(key.namespace))
         self._store.begin_look(keys)
         try:
             report = await cycle.run(keys)
@@ -187,6 +192,8 @@ class _LedShard:
     def _finished(self, report: CycleReport, duration_s: float) -> None:
         self.health.finished()
         overrun_s = self._pace.overrun_s(duration_s)
+        left = {why.value: count for why, count in self._back.counts.items()}
+        self._telling.left_to_others(self._parts.shard.number, left)
         self._telling.finished(self._parts.shard.number, report, duration_s=duration_s, overrun_s=overrun_s)
         self._collector.looked()
 
@@ -198,6 +205,10 @@ class _Telling:
         self._telemetry = telemetry
         self._metrics = metrics
         self._counted = Spent()
+
+    def left_to_others(self, shard: int, namespaces: Mapping[str, int]) -> None:
+        """Show how many namespaces of a shard were left to other installations, by why."""
+        self._telemetry.left_to_others(namespaces, shard=shard)
 
     def finished(self, shard: int, report: CycleReport, *, duration_s: float, overrun_s: float) -> None:
         """Tell of a finished cycle of a shard."""

@@ -9,7 +9,7 @@ import click
 
 from sandbox import __main__ as command_line
 from sandbox import ownership, scenario
-from sandbox.demo import pages, story, telling
+from sandbox.demo import pages, panels, story, telling
 from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
 
@@ -47,6 +47,7 @@ def _report(sandbox: Sandbox, told: story.Story) -> None:
     telling.table(before, after, told.policy_at_end)
     telling.write(RESULT, before, after, (told.policy_at_storm, told.policy_at_end), told.seconds)
     pages.write(sandbox, told.policy_at_end, told.storm_began_s)
+    panels.write(sandbox.prometheus.url, since_s=told.storm_began_s)
     click.echo(
         f"\n{RESULT.relative_to(scenario.CHECKOUT)} holds these figures; the demo took {told.seconds['total']:.0f} s"
     )

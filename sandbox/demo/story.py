@@ -14,7 +14,7 @@ from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
 from sandbox.producer import Trickle
-from sandbox.scenario import Operator, Tenant
+from sandbox.scenario import LEASE_NAMESPACE, Operator, Tenant
 
 NAMESPACE: Final = "shop"
 GROUP: Final = "orders"
@@ -70,7 +70,8 @@ def run(run_dir: Path, *, keep: Callable[[Sandbox, Story], None]) -> Story:
             tenant.await_available(GROUP)
         watch = GroupWatch(sandbox.kafka.request_log, GROUP)
         parts.enter_context(Trickle(sandbox.kafka.bootstrap, GROUP, every_s=MESSAGE_EVERY_S))
-        parts.enter_context(Operator(sandbox, interval_s=INTERVAL_S))
+        operator = parts.enter_context(Operator(sandbox, interval_s=INTERVAL_S))
+        sandbox.prometheus.scrape_too("operator", operator.metrics_port, namespace=LEASE_NAMESPACE)
         _storm(story, tenant, watch)
         _cure(story, tenant)
         _quiet(story, tenant, watch)
@@ -120,9 +121,9 @@ def _quiet(story: Story, tenant: Tenant, watch: GroupWatch) -> None:
             time.sleep(TELL_EVERY_S)
             telling.moment(watch.measure(began_s))
         wait_until(
-            lambda: tenant.policy(GROUP).get("status", {}).get("verdict") == "Healthy",
+            lambda: tenant.policy(GROUP).get("status", {}).get("verdict") == "Unproven",
             part="operator",
-            what="its verdict that the group is healthy",
+            what="its verdict that nothing more is to be changed",
             timeout_s=60,
         )
         story.after = watch.measure(began_s)

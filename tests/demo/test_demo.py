@@ -25,7 +25,7 @@ def test_the_demo_shows_a_storm_and_its_cure() -> None:
     (group,) = shown["groups"]
     (change,) = group["changes"]
     joins = [value for value in group["timelines"][0]["lanes"][0]["values"] if value is not None]
-    assert (group["group"], group["verdict"], change["kind"]) == ("orders", "Healthy", "set")
+    assert (group["group"], group["verdict"], change["kind"]) == ("orders", "Unproven", "set")
     assert max(joins) > joins[-1] == 0
     assert len(group["timelines"][0]["evictionsSeconds"]) >= 3
     assert (_CHECKOUT / "build" / "demo-report.html").read_text().count("<svg") >= 1

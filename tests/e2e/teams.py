@@ -94,9 +94,10 @@ class Team(Tenant):
         wait = f"--timeout={timeout_s:.0f}s"
         self.kubectl("rollout", "status", f"{kind}/{self.name}", f"--namespace={self.namespace}", wait)
 
-    def await_verdict(self, verdict: str, *, timeout_s: float = 120) -> None:
-        """Wait for a verdict of the team's policy."""
-        self._await(lambda: self.status().get("verdict") == verdict, f"the verdict {verdict}", timeout_s)
+    def await_verdict(self, *verdicts: str, timeout_s: float = 120) -> None:
+        """Wait for one of some verdicts of the team's policy."""
+        names = " or ".join(verdicts)
+        self._await(lambda: self.status().get("verdict") in verdicts, f"the verdict {names}", timeout_s)
 
     def env(self) -> dict[str, str]:
         """Return the literal environment entries of the Deployment's template."""

@@ -110,7 +110,7 @@ def test_days_of_history_become_a_model_that_a_status_names(
         assert json.loads(done.stdout)["group"] == policy.name
 
     operators.get()
-    policy.await_verdict("Healthy", timeout_s=150)
+    policy.await_verdict("Healthy", "Unproven", timeout_s=150)
     model = policy.status()["model"]
     named = model_documents.name_of(policy.name, fit_world.CLUSTER)
     assert (model["source"], model["name"], model["days"]) == ("Model", named, DAYS)

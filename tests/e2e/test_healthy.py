@@ -18,7 +18,7 @@ CYCLES = 10
 def settled(healthy: Team, operator: Operator) -> Iterator[Team]:
     """The healthy team with a policy in mode Apply that has found its verdict."""
     healthy.apply_policy(healthy.name, mode="Apply")
-    healthy.await_verdict("Healthy", timeout_s=150)
+    healthy.await_verdict("Unproven", timeout_s=150)  # minutes without an eviction show nothing of a month
     await_cycles(operator, 1)
     yield healthy
     healthy.delete_policy()

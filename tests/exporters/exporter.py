@@ -150,7 +150,8 @@ class Broker:
         properties: broker properties on top of the sandbox's.
         java_options: of its JVM, as for an agent.
         plugins: folders of classes that its properties name.
-        protocol: "consumer" for a group of KIP-848, whose S and H the broker has; None for a classic one.
+        protocol: "consumer" for a group of KIP-848, "streams" for one of KIP-1071, whose S and H the broker has; None
+            for a classic one.
     """
 
     version: str = kafka.VERSION

@@ -14,7 +14,7 @@ from typing import Final
 
 import sandbox.consumers
 from sandbox import cache, commands, maven, prerequisites
-from tests.exporters.exporter import Broker, Companion, Exporter, Pod, Surroundings
+from tests.exporters.exporter import Broker, Companion, Exporter, Liveness, Pod, Surroundings
 
 _HERE: Final = Path(__file__).parent / "java"
 _RULES: Final = _HERE / "rules"
@@ -23,6 +23,7 @@ _INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  # wha
 _JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 _BROKER_PORT: Final = 9404
 _JMX_OLD, _JMX_NEW = "agents/jmx-0.20", "agents/jmx-1.0"
+_STREAMS: Final = "streams-and-connect"
 _OTEL: Final = "agents/otel"
 _OF_THIS_MACHINE: Final = ("process.command_args", "process.command_line", "process.executable.path", "host.name")
 
@@ -106,6 +107,25 @@ def _broker(agent: str, rules: str, protocol: str | None = None) -> Broker:
 
 def _broker_is_scraped(place: Surroundings) -> Sequence[Companion]:
     return [Companion("kafka-0", "kafka", (), f"{place.ip}:{_BROKER_PORT}")]
+
+
+def _streams_or_connect(name: str, library: str, main: str, artifact: str, **more: object) -> Exporter:
+    """Return the row of Kafka Streams, or of Connect's workers, with a JMX agent."""
+
+    def command(pod: Pod) -> Sequence[str]:
+        rules = _RULES / "streams-and-connect.yaml"
+        option = f"-javaagent:{_agent(_JMX_NEW)}={pod.ip}:{pod.metrics_port}:{rules}"
+        return _program(_STREAMS, main, option, memory="192m")
+
+    return Exporter(
+        name=name,
+        exporter="jmx_prometheus_javaagent",
+        version=pinned(_JMX_NEW, "jmx_prometheus_javaagent"),
+        library=library,
+        library_version=pinned(_STREAMS, artifact),
+        command=command,
+        **more,  # type: ignore[arg-type]  # what Exporter takes
+    )
 
 
 def _micrometer(binder: str) -> Exporter:
@@ -263,6 +283,29 @@ ROWS: Final[tuple[Exporter, ...]] = (
         "no rules; a group of the consumer protocol, whose settings are the broker's",
         broker=_broker(_JMX_NEW, "broker.yaml", protocol="consumer"),
         companions=_broker_is_scraped,
+    ),
+    _streams_or_connect(
+        "jmx-1-streams",
+        "streams",
+        "StreamsMember",
+        "kafka-streams",
+        note="no rules; Kafka Streams in a classic group, which it does not leave when it is closed",
+    ),
+    _streams_or_connect(
+        "jmx-1-streams-kip1071",
+        "streams-kip1071",
+        "StreamsMember",
+        "kafka-streams",
+        note="no rules; Kafka Streams in a group of the streams protocol, whose settings are the broker's",
+        broker=Broker(protocol="streams"),
+    ),
+    _streams_or_connect(
+        "jmx-1-connect",
+        "connect",
+        "ConnectMember",
+        "connect-runtime",
+        note="no rules; workers without connectors, which handle no messages: nothing outlasts M",
+        liveness=Liveness(max_poll_s=None),
     ),
     _micrometer("client"),
     _micrometer("jmx"),

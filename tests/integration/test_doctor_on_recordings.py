@@ -23,6 +23,7 @@ WHOLE: Final = {
     "jmx-0-default": "jmx-exporter",
     "jmx-1-default": "jmx-exporter",
     "jmx-1-infer": "jmx-exporter",
+    "jmx-1-streams": "jmx-exporter",
     "strimzi-reporter": "jmx-exporter",
     "micrometer-client": "micrometer",
     "spring-timers": "micrometer",
@@ -33,6 +34,7 @@ WHOLE: Final = {
 
 LACKING: Final = {
     "jmx-1-kip848": ("jmx-exporter", {"joinAnswers"}),
+    "jmx-1-streams-kip1071": ("jmx-exporter", {"joinAnswers"}),
     "kafkajs-exporter": ("kafkajs", {"heartbeatRequests", "rebalanceNotices", "rebalances", "rebalanceTime"}),
 }
 """Others, and what they lack."""

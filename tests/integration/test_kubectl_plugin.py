@@ -110,7 +110,7 @@ def test_status_is_a_tree_as_kubectl_finds_the_program(shop: Shop, tmp_path: Pat
     path = os.pathsep.join((str(tmp_path), os.environ["PATH"]))
     command = ["kubectl", "heartbeat-tuner", "status", *shop.flags]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}).stdout
-    assert f"{shop.namespace}/orders  Apply  Healthy: Healthy" in shown
+    assert f"{shop.namespace}/orders  Apply  Healthy" in shown
     assert "├── Deployment orders, container app: 0 of 2 pods ready" in shown
     assert "Pending, not ready" in shown
     assert "UTC set: session timeout 1s → 30s" in shown
@@ -154,6 +154,6 @@ def test_the_fleet_is_resumed_with_the_reason_of_the_stop(shop: Shop) -> None:
 
 def test_explain_and_report_read_the_cluster(shop: Shop, tmp_path: Path) -> None:
     """Without a Prometheus: the policy, its status and the models are what they have."""
-    assert f"{shop.namespace}/orders, group orders: Healthy: Healthy\n" in shop.plugin("explain", "orders")
+    assert f"{shop.namespace}/orders, group orders: Healthy\n" in shop.plugin("explain", "orders")
     shop.plugin("report", f"--output={tmp_path / 'page.html'}")
     assert "orders" in (tmp_path / "page.html").read_text()

@@ -306,8 +306,8 @@ def test_a_quota_and_a_model_too_large_cost_what_they_refuse(plane: ControlPlane
         f"group {namespace}/{name}" for name in ("bills", "huge", "many")
     ]
     assert "quota: few" in "".join(told.failed)  # exceeded, or not counted yet
-    assert "spec.job: String should have at most 253 characters" in "".join(told.failed)
-    assert "spec.quantities: List should have at most 16 items" in "".join(told.failed)
+    assert "is longer than the maximum length, 253" in "".join(told.failed)
+    assert "spec.quantities: there are more entries than the maximum, 16" in "".join(told.failed)
 
 
 async def test_an_api_server_that_falls_silent_ends_a_namespace_soon(plane: ControlPlane, namespace: str) -> None:

@@ -238,6 +238,9 @@ EXPECTED: Final[Mapping[str, _Expected]] = {
     "jmx-1-gauges": JVM,
     "jmx-1-infer": JVM,
     "jmx-1-kip848": (pauses, SOON, handler, quiet, steps, assignments, NO_PLATFORM, NO_PLATFORM, NO_EVICTIONS),
+    "jmx-1-streams": SHORT_GAPS,
+    "jmx-1-streams-kip1071": (pauses, SOON, handler, quiet, steps, assignments, NO_PLATFORM, NO_PLATFORM, NO_EVICTIONS),
+    "jmx-1-connect": NONE,
     "jmx-1-lower-case": (
         pauses,
         SOON,

@@ -21,7 +21,12 @@ from sandbox import network, progress
 from sandbox.errors import SandboxError
 from sandbox.kafka import Kafka
 from sandbox.kafka_cluster import KafkaCluster
-from sandbox.kafka_frames import CONSUMER_GROUP_HEARTBEAT, HEARTBEAT
+from sandbox.kafka_frames import (
+    CONSUMER_GROUP_HEARTBEAT,
+    HEARTBEAT,
+    SHARE_GROUP_HEARTBEAT,
+    STREAMS_GROUP_HEARTBEAT,
+)
 from sandbox.proxy import FaultProxy
 from tests.lab import experiments, report, verdicts
 from tests.lab.bench import Bench
@@ -33,6 +38,9 @@ from tests.lab.verdicts import Found, Trial
 
 AT_A_TIME: Final = 3
 """Consumers beside each other; those that need the processor, or have their connections cut, are alone."""
+
+BEATS: Final = (HEARTBEAT, CONSUMER_GROUP_HEARTBEAT, STREAMS_GROUP_HEARTBEAT, SHARE_GROUP_HEARTBEAT)
+"""The kinds of requests that are heartbeats."""
 
 Job = tuple[Row, Experiment | Trial]
 T = TypeVar("T")
@@ -72,7 +80,7 @@ class Run:
             laboratory = Laboratory(bench)
             assert bench.tap is not None  # made with one
             self._do(laboratory, [job for job in jobs if _wire(job[1]) is Wire.GOOD and not _burns(job[1])], AT_A_TIME)
-            bench.tap.delay_requests((HEARTBEAT, CONSUMER_GROUP_HEARTBEAT), SLOW_ANSWER.total_seconds())
+            bench.tap.delay_requests(BEATS, SLOW_ANSWER.total_seconds())
             self._do(laboratory, [job for job in jobs if _wire(job[1]) is Wire.SLOW], AT_A_TIME)
             bench.tap.heal()
             self._do(laboratory, [job for job in jobs if _wire(job[1]) is Wire.CUT], 1)

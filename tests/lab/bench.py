@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.lint.checked_settings import AT_THE_BROKER
+from sandbox.group_states import group_states
 from sandbox.kafka import Kafka
 from sandbox.kafka_cluster import KafkaCluster
 from sandbox.processes import Process
@@ -80,7 +81,7 @@ class Bench:
             tapped: whether it enters through the proxy.
             more: other variables of its environment.
         """
-        prescribed = client.protocols[0] is Protocol.CONSUMER
+        prescribed = client.protocols[0].is_at_broker
         at_broker = {
             name.partition(" ")[0]: client.format.render(settings[setting])
             for setting, name in client.names.items()
@@ -93,7 +94,7 @@ class Bench:
             for setting, value in settings.items()
             if setting in client.env_preset and not (prescribed and setting in AT_THE_BROKER)
         }
-        of_group = Protocol.CONSUMER if prescribed else protocol
+        of_group = client.protocols[0] if prescribed else protocol
         if of_group is not None:
             given["KAFKA_GROUP_PROTOCOL"] = of_group.value
         state = self._run_dir / group
@@ -126,7 +127,13 @@ class Bench:
                 return self._workers(group) if error.args[0].code() == KafkaError._INVALID_ARG else 0
             except TimeoutError:
                 return 0
+            if found.state is ConsumerGroupState.DEAD:
+                return self._member_of_other_kind(group)
             return sum(1 for member in found.members if member.assignment is not None)
+
+    def _member_of_other_kind(self, group: str) -> int:
+        """Return whether a Streams or share group has its member: librdkafka describes none of these."""
+        return int(group_states(self.kafka.bootstrap.partition(",")[0]).get(group) == "Stable")
 
     def _workers(self, group: str) -> int:
         """Return how many members the coordinator knows in a group of Connect workers."""

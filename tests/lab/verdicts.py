@@ -91,7 +91,7 @@ class Trial:
     def inspected(self) -> Inspected:
         """Return what `check` would look at: what is set at the broker, it does not see."""
         card = catalogue.client(self.client)
-        at_broker = card.protocols[0] is Protocol.CONSUMER
+        at_broker = card.protocols[0].is_at_broker
         given = {one: value for one, value in self.settings.items() if not (at_broker and one in AT_THE_BROKER)}
         return Inspected.of(card, given, protocol=self.protocol)
 
@@ -110,7 +110,7 @@ class Trial:
     def period(self) -> Period | None:
         """Return how often it is to beat; None where that is the broker's business, or it will not hold."""
         card = catalogue.client(self.client)
-        if self.protocol is Protocol.CONSUMER or self.said() is not Verdict.HOLDS:
+        if (self.protocol is not None and self.protocol.is_at_broker) or self.said() is not Verdict.HOLDS:
             return None
         return card.period(card.filled(self.settings), Circumstances())
 
@@ -232,6 +232,7 @@ _TEXTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         ),
         "confluent-kafka-javascript": (*_LIBRDKAFKA, "S 10s, H 1s, M 4s", "S 10s, H 1s, M 6s"),
         "confluent-kafka-python": (*_LIBRDKAFKA, "S 10s, H 1s, M 6s", "S 10s, H 1s, M 10s"),
+        "confluent-kafka-python-kip848": ("", "S 10s, H 1s", "S 10s, H 1s, M 6s", "S 10s, H 1s, W 5s"),
         "connect": (_GOOD, "S 3s, H 3s", _BELOW_THE_BROKERS, "S 10s, H 1s, R 6s"),
         "franz-go": (_GOOD, "S 3s, H 3s", "S 2s, H 3s", _BELOW_THE_BROKERS, _LONG_FETCH, "S 10s, H 1s, R 5s"),
         "java": (_GOOD, "S 3s, H 3s", "S 2s, H 3s", _BELOW_THE_BROKERS, _LONG_FETCH, "S 10s, H 1s, M 6s"),
@@ -253,8 +254,10 @@ _TEXTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *(_GOOD, "S 3s, H 1s, W 200ms", "S 3s, H 3s", "S 2s, H 3s", "S 900ms, H 200ms, W 100ms"),
             "S 10s, H 3s, W 1s",
         ),
+        "share": ("", "S 10s, H 1s", "S 10s, H 1s, M 6s", "S 10s, H 1s, W 5s"),
         "spring": (_GOOD, "S 3s, H 3s", _BELOW_THE_BROKERS, "S 10s, H 1s, M 6s"),
         "streams": (_GOOD, "S 3s, H 3s", _BELOW_THE_BROKERS, "S 10s, H 1s, M 6s"),
+        "streams-kip1071": ("", "S 10s, H 1s", "S 10s, H 1s, M 6s", "S 10s, H 1s, W 5s"),
     }
 )
 
@@ -275,12 +278,15 @@ _CONSUMER_PROTOCOL: Final = tuple(
     for text in texts
 )
 
+_STREAMS_PROTOCOL: Final = tuple(Trial("streams", text, Protocol.STREAMS) for text in ("", "S 10s", "H 1s"))
+
 TRIALS: Final = tuple(
     sorted(
         (
             *(Trial(client, text) for client, texts in _TEXTS.items() for text in texts),
             *_LONGER,
             *_CONSUMER_PROTOCOL,
+            *_STREAMS_PROTOCOL,
         ),
         key=lambda trial: trial.client,
     )

@@ -6,7 +6,9 @@ follows from what happened before.
 
 import dataclasses
 import enum
+import itertools
 import random
+from collections.abc import Sequence
 from typing import Final
 
 
@@ -59,9 +61,16 @@ _BEFORE_REVERTS_S: Final = (2.0, 5.0)
 _LATE_BEGIN_EVERY: Final = 4
 """Of so many seeds one begins then."""
 
+SEEDS: Final = range(1, 51)
+PLAYED_ALWAYS: Final = (4, 8, 10, 12, 34, 41)
+"""They try all that the first twelve try, and begin late as often: few of those that do strike before reverts."""
+
 _SOON_S: Final = (0.05, 0.3)
 _LATE_S: Final = (2.0, 3.2)
 """A gap in which a lease runs out: who is stopped for so long awakes about when the other one begins to write."""
+
+_LEASE_S: Final = 2.0
+"""For how long a lease holds in these runs."""
 
 _LATE_SHARE: Final = {Act.CONTINUE: 0.7}
 _OTHERWISE_LATE: Final = 0.1
@@ -91,3 +100,28 @@ def drawn(seed: int) -> tuple[Event, ...]:
         cut[replica] = act in CUTS or (cut[replica] and act is not Act.MEND)
         events.append(Event(round(at_s, 3), act, replica))
     return tuple(events)
+
+
+def kinds(events: Sequence[Event]) -> frozenset[str]:
+    """Return what a schedule tries.
+
+    That is each act on either replica, each act right after another, sleeps and cuts of less and of more than the two
+    seconds for which a lease holds, and whether it begins while values are applied or before they are taken back.
+    """
+    tried = {f"{event.act.value} {'AB'[event.replica]}" for event in events}
+    tried |= {f"{_family(before.act)}, {_family(after.act)}" for before, after in itertools.pairwise(events)}
+    tried.add("begins early" if events[0].at_s <= _FIRST_S[1] else "begins late")
+    since_s: dict[tuple[str, int], float] = {}
+    for event in events:
+        family = _family(event.act)
+        ended = {"continue": "stop", "mend": "cut off"}.get(family, "")
+        if (ended, event.replica) in since_s:
+            lasted_s = event.at_s - since_s[ended, event.replica]
+            tried.add(f"{ended} for {'long' if lasted_s > _LEASE_S else 'a moment'}")
+        since_s[family, event.replica] = event.at_s
+    return frozenset(tried)
+
+
+def _family(act: Act) -> str:
+    """Return the act's value, the same for all ways to cut a wire."""
+    return "cut off" if act in CUTS else act.value

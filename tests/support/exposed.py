@@ -10,6 +10,7 @@ from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey
 from heartbeat_tuner.domain.verifications import FollowedChange
+from heartbeat_tuner.reconcile.installations.namespace_owners import Why
 from heartbeat_tuner.reconcile.outcomes import Decided, Outcome
 from heartbeat_tuner.reconcile.status import metric_points, reporting
 from tests.support import tuned, worlds
@@ -60,4 +61,5 @@ def telemetry(points: Mapping[ObjectKey, Sequence[MetricPoint]] | None = None) -
         kinds = {"a": cheaper(), "b": cured(), "c": reverted()}
         points = {ObjectKey("shop", name): points_of(outcome) for name, outcome in kinds.items()}
     found.cycle_finished(verdicts={}, writes={}, points=points, duration_s=0.1, overrun_s=0.0)
+    found.left_to_others({why.value: 0 for why in Why})
     return found

@@ -1,5 +1,6 @@
 """What `bench.quality` simulates of the operator: hours, looks and figures, on groups that are made by hand."""
 
+import copy
 import dataclasses
 import functools
 from datetime import timedelta
@@ -7,8 +8,8 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from bench import fleets
-from bench.as_shipped import judged_figures, judgement, raw_beats, rows
+from bench import fleets, promises
+from bench.as_shipped import judged_figures, judgement, kept_looks, raw_beats, rows
 from bench.as_shipped.drawing import Watch
 from bench.as_shipped.held_group import HeldGroup
 from bench.as_shipped.hours import Hour
@@ -257,6 +258,7 @@ def standing(
         evicted=0,
         target=None,
         target_outcome=values,
+        is_called_well=bound is None or bound <= 1.0,
     )
 
 
@@ -280,6 +282,24 @@ def test_a_word_is_broken_by_more_evictions_than_it_allows_or_than_the_objective
     table = judged_figures.calibration_table({"14d": made, "30d": {"groups": 0}})
     assert "| java | 14d | 3 | 0.67 |" in table
     assert "30d" not in table
+
+
+def test_what_was_known_of_a_group_is_decided_on_again() -> None:
+    """Whatever was said before; a quiet hour without a model vouches for nothing."""
+    calm = held(Life(stopping(Kind.CLEAN, 1.0)))
+    calm.look(0, Hour((), 0, 1.0, 0.5, (), False, 0), NO_MODEL, lambda _: (), AnswerCache(10))
+    against = standing(100, 50, 40).yardstick
+    before = judgement.standing(calm, 1, against)
+    assert before is not None
+    assert calm.last_inputs is not None
+    healthy = dataclasses.replace(before, verdict=Verdict.HEALTHY, is_called_well=True)
+    look = kept_looks.KeptLook(calm.last_inputs, calm.life.truth(0), healthy)
+    ((now, words),) = promises.again(copy.deepcopy([look]))
+    assert (now.verdict, now.is_called_well, now.values) == (Verdict.UNPROVEN, False, before.values)
+    assert words.startswith("too early to tell")
+    told = promises.report(1, [now, healthy])
+    assert "Unproven: TooEarly: 1" in told
+    assert "vouched 1," in told
 
 
 def test_few_large_groups_do_not_hide_the_many() -> None:

@@ -53,13 +53,16 @@ def test_times_are_durations(tmp_path: Path) -> None:
     [
         ("", "(whole file): "),
         ("- a", "(whole file): "),
-        ("kafka: {clusters: {}}", "prometheus: Field required"),
+        ("kafka: {clusters: {}}", "prometheus: this field is required; add it"),
         (
             MINIMAL.replace("http://", ""),
             "prometheus.url: write http://prometheus:9090 or https://…: 'prometheus:9090'",
         ),
-        (MINIMAL.replace("bootstrapServers", "servers"), "kafka.clusters.main.bootstrapServers: Field required"),
-        (MINIMAL + "interval: 60", "interval: write a duration as text, like 60s"),
+        (
+            MINIMAL.replace("bootstrapServers", "servers"),
+            "kafka.clusters.main.servers: there is no such field; did you mean bootstrapServers?",
+        ),
+        (MINIMAL + "interval: 60", "interval: 60 has no unit; write a duration as text, such as 60s"),
         (MINIMAL + "interval: 1w", "interval: '1w' is not a duration"),
         (MINIMAL + "interval: 0s", "interval: '0s' is not between 100ms and 10m; choose a time within that"),
         (MINIMAL + "interval: 99ms", "interval: '99ms' is not between 100ms and 10m"),
@@ -69,18 +72,21 @@ def test_times_are_durations(tmp_path: Path) -> None:
         (MINIMAL.replace("kafka: {", "kafka: {timeout: 5ms, "), "kafka.timeout: '5ms' is not between 100ms and 1m"),
         (MINIMAL.replace("kafka: {", "kafka: {timeout: 10m, "), "kafka.timeout: '10m' is not between 100ms and 1m"),
         (MINIMAL.replace("prometheus: {", "prometheus: {timeout: 2m, "), "prometheus.timeout: '2m' is not between"),
-        (MINIMAL + "leaderElection: {retryPeriod: 0s}", "leaderElection.retryPeriod: must be greater than zero"),
-        (MINIMAL + "rollout: {maxConcurrent: -1}", "rollout.maxConcurrent: Input should be greater than or equal to 0"),
-        (MINIMAL + "rollout: {maxConcurrent: 10%}", "rollout.maxConcurrent: Input should be a valid integer"),
-        (MINIMAL + "rollout: {maxConcurrent: 2.5}", "rollout.maxConcurrent: Input should be a valid integer"),
-        (MINIMAL + "shards: 0", "shards: Input should be greater than or equal to 1"),
-        (MINIMAL + "shards: 17", "shards: Input should be less than or equal to 16"),
-        (MINIMAL + "shards: two", "shards: Input should be a valid integer"),
+        (
+            MINIMAL + "leaderElection: {retryPeriod: 0s}",
+            "leaderElection.retryPeriod: '0s' is not greater than zero; write a longer time",
+        ),
+        (MINIMAL + "rollout: {maxConcurrent: -1}", "rollout.maxConcurrent: -1 is below the lowest value, 0; raise it"),
+        (MINIMAL + "rollout: {maxConcurrent: 10%}", "rollout.maxConcurrent: '10%' is not a whole number; write digits"),
+        (MINIMAL + "rollout: {maxConcurrent: 2.5}", "rollout.maxConcurrent: 2.5 is not a whole number; write digits"),
+        (MINIMAL + "shards: 0", "shards: 0 is below the lowest value, 1; raise it"),
+        (MINIMAL + "shards: 17", "shards: 17 is above the highest value, 16; lower it"),
+        (MINIMAL + "shards: two", "shards: 'two' is not a whole number; write digits alone, without quotes"),
         (
             MINIMAL + "shards: 6",
             "rollout.maxConcurrent 5 is less than shards 6, and so a shard would have no rollout at all",
         ),
-        (MINIMAL + "http: {port: 0}", "http.port: Input should be greater than or equal to 1"),
+        (MINIMAL + "http: {port: 0}", "http.port: 0 is below the lowest value, 1; raise it"),
         (
             MINIMAL + "leaderElection: {leaseDuration: 2.5s, renewDeadline: 2s, retryPeriod: 1s}",
             "leaderElection: leaseDuration 2.5s must be whole seconds",
@@ -94,10 +100,16 @@ def test_times_are_durations(tmp_path: Path) -> None:
             "leaderElection: renewDeadline 10s must be greater than retryPeriod 10s",
         ),
         (MINIMAL + "kubernetes: {namespaces: [shop, shop]}", "kubernetes.namespaces: shop is named twice"),
-        (MINIMAL + "kubernetes: {namespaces: [Shop]}", "kubernetes.namespaces.0: String should match pattern"),
-        (MINIMAL + "leaderElection: {leaseName: Not_A_Name}", "leaderElection.leaseName: String should match pattern"),
-        (MINIMAL + "leaderElection: {enabled: false}", "leaderElection.enabled: Extra inputs are not permitted"),
-        (MINIMAL + "intervall: 60s", "intervall: Extra inputs are not permitted"),
+        (
+            MINIMAL + "kubernetes: {namespaces: [Shop]}",
+            "kubernetes.namespaces.0: 'Shop' does not fit; write a name of lower-case",
+        ),
+        (MINIMAL + "leaderElection: {leaseName: Not_A_Name}", "leaderElection.leaseName: 'Not_A_Name' does not fit"),
+        (
+            MINIMAL + "leaderElection: {enabled: false}",
+            "leaderElection.enabled: there is no such field; take it out; the fields here are namespace, leaseName",
+        ),
+        (MINIMAL + "intervall: 60s", "intervall: there is no such field; did you mean interval?"),
     ],
 )
 def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, told: str) -> None:
@@ -148,9 +160,9 @@ def test_nothing_is_granted_unless_it_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("grant", "field", "told"),
     [
-        ('{namespaces: [], groups: ["*"]}', "namespaces", "at least 1 item"),
-        ("{namespaces: [shop]}", "groups", "Field required"),
-        ("{namespaces: [shop], groups: []}", "groups", "at least 1 item"),
+        ('{namespaces: [], groups: ["*"]}', "namespaces", "there are fewer entries than the minimum, 1; add some"),
+        ("{namespaces: [shop]}", "groups", "this field is required; add it"),
+        ("{namespaces: [shop], groups: []}", "groups", "there are fewer entries than the minimum, 1; add some"),
         ('{namespaces: ["shop-*"], groups: [a]}', "namespaces.0", "'shop-*' is no namespace; write its whole name"),
         ("{namespaces: [Shop], groups: [a]}", "namespaces.0", "'Shop' is no namespace"),
         ('{namespaces: [shop], groups: [""]}', "groups.0", "'' is no pattern of groups"),
@@ -221,7 +233,7 @@ def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) ->
 @pytest.mark.parametrize(
     ("by", "told"),
     [
-        ("securityProtocol: TLS", f"{CLUSTER}.securityProtocol: Input should be 'PLAINTEXT', 'SSL'"),
+        ("securityProtocol: TLS", f"{CLUSTER}.securityProtocol: 'TLS' is not one of the values; write PLAINTEXT, SSL"),
         ("securityProtocol: SASL_SSL", f"{CLUSTER}: securityProtocol SASL_SSL needs sasl, which is not set; add"),
         (
             f"sasl: {{{SASL}}}",
@@ -235,11 +247,11 @@ def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) ->
         ),
         (
             "securityProtocol: SASL_SSL, sasl: {username: a, passwordFile: /password}",
-            f"{CLUSTER}.sasl.mechanism: Field required",
+            f"{CLUSTER}.sasl.mechanism: this field is required; add it",
         ),
         (
             "securityProtocol: SASL_SSL, sasl: {mechanism: GSSAPI, username: a, passwordFile: /password}",
-            f"{CLUSTER}.sasl.mechanism: Input should be 'PLAIN', 'SCRAM-SHA-256' or 'SCRAM-SHA-512'",
+            f"{CLUSTER}.sasl.mechanism: 'GSSAPI' is not one of the values; write PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
         ),
         (
             "securityProtocol: SASL_SSL, sasl: {mechanism: PLAIN, passwordFile: /password}",
@@ -251,7 +263,7 @@ def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) ->
         ),
         (
             "securityProtocol: SASL_SSL, sasl: {mechanism: PLAIN, username: a}",
-            f"{CLUSTER}.sasl.passwordFile: Field required",
+            f"{CLUSTER}.sasl.passwordFile: this field is required; add it",
         ),
         (
             "securityProtocol: SASL_SSL, sasl: {mechanism: PLAIN, username: a, password: s3cret}",
@@ -260,7 +272,7 @@ def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) ->
         ("securityProtocol: SSL, tls: {certFile: /c}", "certFile is '/c', and keyFile is not set, which belongs to it"),
         ("securityProtocol: SSL, tls: {keyFile: /k}", "keyFile is '/k', and certFile is not set"),
         ("securityProtocol: SSL, tls: {keyPasswordFile: /p}", "keyPasswordFile is '/p', and keyFile is not set"),
-        ("securityProtocol: SSL, tls: {caFile: 7}", f"{CLUSTER}.tls.caFile: Input is not a valid path"),
+        ("securityProtocol: SSL, tls: {caFile: 7}", f"{CLUSTER}.tls.caFile: 7 is not a path; write it as text"),
     ],
 )
 def test_what_does_not_go_together_is_told(tmp_path: Path, by: str, told: str) -> None:
@@ -385,7 +397,10 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
         ({"headers": {"X-Api-Key": "hidden\r\nb: c"}}, "prometheus.headers: the value of X-Api-Key has a line"),
         ({"headers": {"X-Api-Key": "hiddän hidden"}}, "prometheus.headers: the value of X-Api-Key has a"),
         ({"headers": {"X-Api-Key": " hidden"}}, "prometheus.headers: the value of X-Api-Key has a line"),
-        ({"headers": {"X-Scope-OrgID": 5}}, "prometheus.headers.X-Scope-OrgID: Input should be a valid string"),
+        (
+            {"headers": {"X-Scope-OrgID": 5}},
+            "prometheus.headers.X-Scope-OrgID: the value is not text; put it in quotes",
+        ),
         ({"headers": {"authorization": "Bearer hidden"}}, "prometheus.headers: authorization is a secret"),
         ({"headers": {"Content-Length": "0"}}, "prometheus.headers: Content-Length is set by the operator itself"),
         ({"headers": {"X-A": "1", "x-a": "2"}}, "prometheus.headers: one header is given twice"),
@@ -404,17 +419,23 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
             "could read what basicAuth sends; give an https address, or say allowCredentialsOverHttp: true",
         ),
         ({"url": "http://p", "headers": {"X-Api-Key": "hidden"}}, "could read what the header X-Api-Key sends"),
-        ({"allowCredentialsOverHttp": "yes"}, "prometheus.allowCredentialsOverHttp: Input should be a valid boolean"),
-        ({"bearerToken": "hidden"}, "prometheus.bearerToken: Extra inputs are not permitted"),
-        ({"basicAuth": {"username": "a"}}, "prometheus.basicAuth.passwordFile: Field required"),
-        ({"basicAuth": {"username": "a", "password": "hidden"}}, "prometheus.basicAuth.password: Extra inputs"),
+        (
+            {"allowCredentialsOverHttp": "yes"},
+            "prometheus.allowCredentialsOverHttp: the value is not a boolean; write true",
+        ),
+        ({"bearerToken": "hidden"}, "prometheus.bearerToken: there is no such field; did you mean bearerTokenFile?"),
+        ({"basicAuth": {"username": "a"}}, "prometheus.basicAuth.passwordFile: this field is required; add it"),
+        (
+            {"basicAuth": {"username": "a", "password": "hidden"}},
+            "prometheus.basicAuth.password: there is no such field; did you mean passwordFile?",
+        ),
         (
             {"basicAuth": {"username": "a:b", "passwordFile": "FOLDER/secret"}},
             "prometheus.basicAuth.username: must not hold a colon",
         ),
         (
             {"basicAuth": {"username": "", "passwordFile": "FOLDER/secret"}},
-            "prometheus.basicAuth.username: String should have at least 1 character",
+            "prometheus.basicAuth.username: the value is shorter than the minimum length, 1; write more",
         ),
         (
             {"bearerTokenFile": "FOLDER/secret", "basicAuth": {"username": "a", "passwordFile": "FOLDER/secret"}},
@@ -433,10 +454,13 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
             {"tls": {"certFile": "FOLDER/tls.crt", "keyFile": "FOLDER/locked.key"}},
             "prometheus.tls: certFile FOLDER/tls.crt and keyFile FOLDER/locked.key are not a certificate and its key",
         ),
-        ({"tls": {"serverName": "a b"}}, "prometheus.tls.serverName: String should match pattern"),
-        ({"tls": {"insecureSkipVerify": True}}, "prometheus.tls.insecureSkipVerify: Extra inputs are not permitted"),
-        ({"maxAnswerBytes": 100}, "prometheus.maxAnswerBytes: Input should be greater than or equal to 65536"),
-        ({"maxAnswerBytes": "16Mi"}, "prometheus.maxAnswerBytes: Input should be a valid integer"),
+        ({"tls": {"serverName": "a b"}}, "prometheus.tls.serverName: 'a b' does not fit; write a host name"),
+        (
+            {"tls": {"insecureSkipVerify": True}},
+            "prometheus.tls.insecureSkipVerify: there is no such field; take it out; the fields",
+        ),
+        ({"maxAnswerBytes": 100}, "prometheus.maxAnswerBytes: 100 is below the lowest value, 65536; raise it"),
+        ({"maxAnswerBytes": "16Mi"}, "prometheus.maxAnswerBytes: '16Mi' is not a whole number; write digits alone"),
     ],
 )
 def test_what_of_prometheus_does_not_fit_is_named_by_field(files: Path, fields: dict[str, object], told: str) -> None:

@@ -16,8 +16,8 @@ _FORBIDDEN: Final = ("anyOf", "oneOf", "allOf", "not", "prefixItems", "patternPr
 _DROPPED: Final = ("title", "$defs")
 _OF_EVERY_OBJECT: Final = ("apiVersion", "kind")
 
-NUMBER: Final = r"^-?[0-9]{1,18}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?$"
-"""A fraction as a text: Kubernetes' types have no floating-point numbers."""
+NUMBER: Final = r"^-?[0-9]{1,18}(\.[0-9]{1,20})?(e([+]?[0-9]{1,2}|-[0-9]{1,3}))?$"
+"""A fraction as a text, below 1e118: Kubernetes' types have no floating-point numbers, and CEL reads no infinity."""
 
 _LONGEST_NUMBER: Final = 32
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"

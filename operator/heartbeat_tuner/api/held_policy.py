@@ -7,11 +7,15 @@ nothing that Python's garbage collector has to walk through.
 """
 
 import dataclasses
+import functools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from heartbeat_tuner.api import group_config_notes
+from heartbeat_tuner.api.v1alpha1 import installation_v1alpha1
+from heartbeat_tuner.domain.shards import Installation
 
 _OF_METADATA: Final = (
     "name",
@@ -26,6 +30,9 @@ _METADATA: Final = "metadata"
 _ANNOTATIONS: Final = "annotations"
 _TEXTS: Final = ("spec", "status")
 
+_INSTALLATIONS: Final = 64
+"""Values that are held once for all policies."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class HeldPolicy(Mapping[str, Any]):
@@ -34,10 +41,12 @@ class HeldPolicy(Mapping[str, Any]):
     Attributes:
         metadata: the fields that are held of it; not to be changed.
         texts: JSON of `spec` and of `status`; empty for what the object does not have.
+        installation: that wrote the status, as far as it says so.
     """
 
     metadata: Mapping[str, Any]
     texts: tuple[str, str]
+    installation: Installation | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "HeldPolicy":
@@ -49,7 +58,7 @@ class HeldPolicy(Mapping[str, Any]):
         request = group_config_notes.revert_request(body)
         if request:
             metadata[_ANNOTATIONS] = {group_config_notes.REVERT_ANNOTATION: request}
-        return cls(metadata, (spec, status))
+        return cls(metadata, (spec, status), _installation(body.get("status")))
 
     @property
     def version(self) -> int:
@@ -73,3 +82,18 @@ class HeldPolicy(Mapping[str, Any]):
     def __len__(self) -> int:
         """Return how many parts there are."""
         return sum(1 for _ in self)
+
+
+def _installation(status: object) -> Installation | None:
+    """Return who wrote a status; None where it names nobody, or what can be no installation."""
+    noted = status.get("installation") if isinstance(status, Mapping) else None
+    name, scope = (noted.get("name"), noted.get("scope")) if isinstance(noted, Mapping) else (None, None)
+    if not isinstance(name, str) or re.fullmatch(installation_v1alpha1.NAME, name) is None:
+        return None
+    return _shared(name, str(scope))
+
+
+@functools.lru_cache(_INSTALLATIONS)
+def _shared(name: str, scope: str) -> Installation:
+    """Return one value for all policies: there are few installations."""
+    return Installation(name, names_namespaces=scope == installation_v1alpha1.NAMED_NAMESPACES)

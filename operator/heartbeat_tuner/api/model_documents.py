@@ -82,7 +82,7 @@ def document_of(fitted: GroupModel) -> dict[str, Any]:
         spec = ModelSpec.model_validate(spec_of(fitted))
     except pydantic.ValidationError as error:
         raise InvalidModelError(
-            f"model of group {fitted.namespace}/{fitted.group}: {fields.first_error(error, 'spec')}"
+            f"model of group {fitted.namespace}/{fitted.group}: {fields.first_error(error, ModelSpec, 'spec')}"
         ) from error
     return {
         "apiVersion": fields.API_VERSION,
@@ -115,8 +115,9 @@ def model_of(document: Mapping[str, Any]) -> GroupModel:
     try:
         return _model_of(key_of(document).namespace, ModelSpec.model_validate(spec or {}))
     except pydantic.ValidationError as error:
+        wrong = fields.first_error(error, ModelSpec, "spec")
         raise InvalidModelError(
-            f"{where} cannot be used: {fields.first_error(error, 'spec')}; delete it, and the next fit writes it again"
+            f"{where} cannot be used: {wrong}. Delete it, and the next fit writes it again"
         ) from error
 
 

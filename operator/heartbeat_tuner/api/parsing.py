@@ -83,7 +83,7 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
         spec = Spec.model_validate(body.get("spec") or {})
         policy = _policy(body, spec, status_of(body))
     except pydantic.ValidationError as error:
-        raise InvalidPolicyError(fields.first_error(error, "spec")) from error
+        raise InvalidPolicyError(fields.first_error(error, Spec, "spec")) from error
     return dataclasses.replace(policy, spec=asked_values.fingerprint(policy))
 
 

@@ -15,6 +15,7 @@ import click
 from heartbeat_tuner.cli.checking import (
     check_config,
     check_output,
+    completion,
     judging,
     request_of_options,
 )
@@ -22,10 +23,8 @@ from heartbeat_tuner.cli.checking.check_output import CheckVerdict
 from heartbeat_tuner.cli.checking.request_of_options import Asked
 from heartbeat_tuner.cli.checking.settings_sources import CheckRequest
 from heartbeat_tuner.cli.options import duration
-from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.lint import rule_catalogue
 from heartbeat_tuner.lint.rule import LintSeverity
 
 _FAILING: Final = {
@@ -37,15 +36,6 @@ _FAILING: Final = {
 _OUTPUTS: Final = ("text", "json", "yaml", "sarif", "github", "junit")
 
 
-def _client_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in catalogue.CLIENTS if name.startswith(incomplete)]
-
-
-def _rule_names(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    names = [name for rule in rule_catalogue.RULES for name in (rule.code, rule.id)]
-    return [name for name in names if name.startswith(incomplete)]
-
-
 def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
     return click.option(request_of_options.option(setting), type=duration, help=more)
 
@@ -55,7 +45,7 @@ def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
 @click.option(
     "--client",
     "name",
-    shell_complete=_client_names,
+    shell_complete=completion.client_names,
     help="Client library, if the files do not name it. `heartbeat-tuner clients` lists them.",
 )
 @click.option("--client-version", default="", help="Version of the client library, like 2.8. Default: a recent one.")
@@ -117,10 +107,10 @@ def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
 @click.option(
     "--select",
     multiple=True,
-    shell_complete=_rule_names,
+    shell_complete=completion.rule_names,
     help="Check only these rules: a code, a prefix or an id, like HT101, HT1. Repeatable.",
 )
-@click.option("--ignore", multiple=True, shell_complete=_rule_names, help="Skip these rules. Repeatable.")
+@click.option("--ignore", multiple=True, shell_complete=completion.rule_names, help="Skip these rules. Repeatable.")
 @click.option("--fix", is_flag=True, help="Write safe values into the files, and print the diff.")
 @click.option("--diff", is_flag=True, help="Print the diff of --fix, and write nothing.")
 @click.option("--output", "-o", type=click.Choice(_OUTPUTS), default="text", show_default=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from heartbeat_tuner.cli.checking import cards
+from heartbeat_tuner.cli.checking import cards, completion
 from heartbeat_tuner.cli.options import client_of
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, sentence, table, wrapped
@@ -18,7 +18,7 @@ from heartbeat_tuner.lint.checked_settings import NAMES
 
 
 @click.command("clients", short_help="List the client libraries, or describe one.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.client_names)
 @click.option("--client-version", help="Show this version of the library, like 2.8.")
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(*, name: str | None, client_version: str | None, output: str) -> None:

@@ -58,3 +58,19 @@ def client_of(name: str, version: str | None) -> Client:
         return client if version is None else catalogue.at_version(client, version)
     except ValueError as error:
         raise UsageProblem(str(error)) from error
+
+
+class NeededText(click.types.StringParamType):
+    """Text that has to be given: who leaves it out is told what to write.
+
+    Args:
+        fix: what to write, as a sentence.
+    """
+
+    def __init__(self, fix: str) -> None:
+        self._fix = fix
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        """Return what to write, after click's words."""
+        del param, ctx  # the same fix, wherever the option stands
+        return self._fix

@@ -13,7 +13,7 @@ from heartbeat_tuner.cli.doctor import as_document, finding_text, fix_object
 from heartbeat_tuner.cli.group import group_case, group_options
 from heartbeat_tuner.cli.group.forecasts import forecast_object, forecast_rows
 from heartbeat_tuner.cli.group.group_case import Case
-from heartbeat_tuner.cli.group.group_options import default, tuned
+from heartbeat_tuner.cli.group.group_options import broker_key, default, tuned
 from heartbeat_tuner.cli.group.option_values import option
 from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.decision import from_metrics
@@ -23,8 +23,9 @@ from heartbeat_tuner.doctor.findings import DoctorSeverity
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.kafka_groups import Cluster
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Range
-from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Verdict, headline
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import Unfitted
@@ -58,7 +59,7 @@ def as_text(case: Case) -> str:
     blocks += missing_text(case)
     if not case.is_known:
         looked = "" if case.seen is None else f" (looked back {durations.show(case.seen.lookback)})"
-        blocks.append(f"Unknown: nothing is recommended{looked}.")
+        blocks.append(f"Nothing is recommended{looked}.")
     return "\n\n".join(blocks) + "\n"
 
 
@@ -155,7 +156,7 @@ def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]
     if isinstance(record, Record) or case.found is not None:
         blocks.append("\n".join(_table(case, decision)))
     message = f"{decision.finding.message}{f'. {decision.advice}' if decision.advice else ''}."
-    blocks.append("\n".join([f"{decision.verdict}: {decision.finding.reason}", wrapped(harmless(message), "  ")]))
+    blocks.append("\n".join([headline(decision.verdict, decision.finding.reason), wrapped(harmless(message), "  ")]))
     if case.weighed:
         blocks.append(wrapped(f"Advice: {harmless(case.weighed)}.", "", "  "))
     blocks += [wrapped(f"Note: {harmless(note)}", "", "  ") for note in notes(case)]
@@ -271,9 +272,11 @@ def _model_notes(case: Case) -> list[str]:
         return [f"the model is not used: {case.asked.message}; say --members and --partitions."]
     model_notes = [f"assumed of the group: {' and '.join(case.assumed)}."] if case.assumed else []
     if case.told.rebalancing is Rebalancing.CONSUMER:
+        session = broker_key(case.told.client, Setting.SESSION_TIMEOUT)
+        interval = broker_key(case.told.client, Setting.HEARTBEAT_INTERVAL)
         model_notes.append(
-            "in a group of the consumer protocol the session and the heartbeat are the broker's: set "
-            "consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group."
+            f"in a group of the {session.partition('.')[0]} protocol the session and the heartbeat are the broker's: "
+            f"set {session} and {interval} of the group."
         )
     if case.found is not None and case.found.wait_for_restart:
         model_notes.append("the change does not pay for a rollout of its own: make it with the next deploy.")

@@ -18,7 +18,8 @@ import yaml
 from heartbeat_tuner import __version__
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
-from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group import prometheus_options, sample_group
+from heartbeat_tuner.cli.group.group_names import group_names
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.reporting import cluster_objects, fleet_members, group_entries
@@ -42,6 +43,7 @@ _T = TypeVar("_T")
     "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, from 1m to 24h."
 )
 @click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote.")
+@sample_group.option
 @click.option(
     "--filename",
     "-f",
@@ -50,7 +52,13 @@ _T = TypeVar("_T")
     multiple=True,
     help="Output of `kubectl get cgp,cgm -A -o json`; - is the standard input.",
 )
-@click.option("--group", "groups", multiple=True, help="Show only this consumer group. Repeatable.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    shell_complete=group_names,
+    help="Show only this consumer group. Repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the data of the page as JSON.")
 @click.option("--output", "-o", type=OUTPUT, help="File to write; - is the standard output.  [default: report.html]")
 def command(
@@ -73,11 +81,16 @@ def command(
     Exit status: 0 if the report was written, 2 if the command line or a source cannot be used.
     """
     if url is None and models is None and not filenames:
-        raise UsageProblem("give --prometheus URL, --models FOLDER or --filename FILE: they say which groups there are")
+        raise UsageProblem(
+            "give --prometheus URL, --models FOLDER or --filename FILE: they say which groups there are; to try it, "
+            "give --sample"
+        )
     documents = [document for path in filenames for document in _documents(path)]
     known = cluster_objects.sources(documents, SystemClock().now())
     if models is not None:
-        known = dataclasses.replace(known, models=[*ModelFiles(models).read(), *known.models])
+        is_sample = models == sample_group.FOLDER
+        read = sample_group.recent(known.now) if is_sample else ModelFiles(models).read()
+        known = dataclasses.replace(known, models=[*read, *known.models])
     if url is not None:
         target = prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
         watched, now = prometheus_options.run(target, lambda source: fleet_members.watch(source, target, groups))

@@ -18,8 +18,9 @@ SHOWN: Final = 40
 
 
 def sentence(text: str, client: Client) -> str:
-    """Return a text about a client as a sentence; a library whose name is written small stays so."""
-    small = text.startswith(client.title) and not client.title.startswith(("a ", "the "))
+    """Return a text about a client as a sentence; small names of libraries, files and keys stay small."""
+    is_library = text.startswith(client.title) and not client.title.startswith(("a ", "the "))
+    small = is_library or not text.split(maxsplit=1)[0].isalpha()
     return f"{text if small else text[0].upper() + text[1:]}{'' if text.endswith('.') else '.'}"
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients import golang, java, kafkajs, librdkafka, node, python
+from heartbeat_tuner.clients import golang, java, java_groups, kafkajs, librdkafka, node, python
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.domain.liveness import LivenessSettings
 
 _VERSION: Final = re.compile(r"v?[0-9]{1,5}(\.[0-9]{1,5}){0,3}")
-_FAMILIES: Final = (golang, java, kafkajs, librdkafka, node, python)
+_FAMILIES: Final = (golang, java, java_groups, kafkajs, librdkafka, node, python)
 
 CLIENTS: Final[Mapping[str, Client]] = MappingProxyType(
     {

@@ -1,9 +1,8 @@
 """What every client library answers.
 
-A `Client` is the card of one library: how it beats, what that takes from it, which settings it has and what they are
-called, and what the end of a member costs. The data is the same for all; only the heartbeat period is a function of
-each library's own, since that is where their physics differ. `removal` says what follows from a card when a member dies
-or hangs.
+A `Client` is the card of one library: how it beats, which settings it has and what they are called, and what the end of
+a member costs. The data is the same for all; only the heartbeat period is a function of each library's own, since that
+is where their physics differ. `removal` says what follows from a card when a member dies or hangs.
 """
 
 import dataclasses
@@ -43,8 +42,7 @@ class Circumstances:
         brokers: of the Kafka cluster.
         round_trip: of one heartbeat to the coordinator and back.
         handler: how long the application handles one message; zero for a member that has nothing to do.
-        blocking: how many messages the application handles without giving the processor back to the client library;
-            zero for handlers that wait, or run beside it.
+        blocking: how many messages are handled while the client library has no processor; zero for handlers that wait.
     """
 
     brokers: int = 1
@@ -67,21 +65,32 @@ class Beater(enum.StrEnum):
 
 
 class Protocol(enum.StrEnum):
-    """Of a group, as `group.protocol` calls it."""
+    """Of a group, as `group.protocol` calls it; a share group has no such setting."""
 
     CLASSIC = "classic"
-    CONSUMER = "consumer"  # KIP-848: the broker says S and H
+    CONSUMER, STREAMS, SHARE = "consumer", "streams", "share"  # KIP-848, KIP-1071, KIP-932
+
+    @property
+    def is_at_broker(self) -> bool:
+        """Whether S and H belong to the group, at the broker, in keys that begin with the protocol's name."""
+        return self is not Protocol.CLASSIC
 
 
 class Hung(enum.StrEnum):
     """What becomes of a member whose handler does not return."""
 
     LEAVES = "leaves after the max poll interval"
+    STOPS = "stops beating after the max poll interval, and is removed a session timeout later"
     PLACEMENT = (
         "is removed after the session timeout, but only where each broker leads one of its partitions: the "
         "fetch loop of one that leads none goes on beating, endlessly"
     )
     UNNOTICED = "keeps its partitions permanently"
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether the max poll interval ends the membership."""
+        return self in {Hung.LEAVES, Hung.STOPS}
 
 
 class StaticIdSupport(enum.StrEnum):
@@ -138,8 +147,7 @@ class Client:
         defaults: what the library uses where nothing is set.
         shares: settings whose default is S divided by a whole number, where S is set and they are not.
         names: the library's own name of each setting; it lacks a setting that is not here.
-        presets: names of environment variables, by the way of configuring that they belong to; the first is the one
-            that is expected unless something else is said.
+        presets: names of environment variables by the way of configuring; the first is expected unless one is said.
         format: how the variables' values are written.
         beat_waits_for_fetch: whether a shorter fetch wait makes a beat come sooner.
         interval_may_reach_session: whether H may be as long as S: `None` if it may be longer, too.
@@ -150,7 +158,7 @@ class Client:
         rejoin_waits_for_handler: whether a member that learns of a rebalance finishes its handler before it rejoins.
         poll_limit_factor: how many times M the library really waits.
         protocols: those that its groups may have; the first is what it uses unless told otherwise.
-        ignores_broker_settings: whether it starts with an S or H of its own in a group of the consumer protocol.
+        ignores_broker_settings: whether it starts with an S or H of its own where these are the broker's.
         hung: what becomes of a member whose handler does not return.
         leaves_on_close: whether a member that is closed tells the group.
         closing_fetches: for how many fetches, one after the other, a member that is closed may wait before it does.
@@ -240,9 +248,8 @@ class Client:
             if circumstances.brokers > 1:
                 given.insert(0, f"{circumstances.brokers} brokers")
         beats = self.period(settings, circumstances)
-        every = durations.show(beats.shortest)
-        if beats.longest > beats.shortest:
-            every += f" to {durations.show(beats.longest)}"
+        longest = f" to {durations.show(beats.longest)}" if beats.longest > beats.shortest else ""
+        every = f"{durations.show(beats.shortest)}{longest}"
         at_rest = "" if self.beater is not Beater.THREAD else ", however long a handler takes"
         *most, last = given
         listed = f"{', '.join(most)} and {last}" if most else last
@@ -280,14 +287,13 @@ class Client:
         if setting is Setting.REBALANCE_TIMEOUT:
             return self.rebalance_wait
         own_wait = self.rebalance_wait is Setting.REBALANCE_TIMEOUT
-        if setting is Setting.MAX_POLL_INTERVAL and own_wait and self.hung is Hung.LEAVES:
+        if setting is Setting.MAX_POLL_INTERVAL and own_wait and self.hung.has_limit:
             return self.rebalance_wait
         return None
 
     def part_of(self, setting: Setting) -> str:
         """Return what plays the part of a setting that the library has not, as part of a sentence."""
-        stand_in = self.stand_in(setting)
-        if stand_in is not None:
+        if (stand_in := self.stand_in(setting)) is not None:
             return f"{self.names[stand_in]} plays its part"
         if setting is Setting.MAX_POLL_INTERVAL:
             return f"nothing plays its part, and a member whose handler hangs {self.hung}"

@@ -260,7 +260,8 @@ STREAMS: Final = dataclasses.replace(
     versions=("2.8", "4.4"),
     measured="4.3.1",
     how="from a thread of its own for each stream thread",
-    protocols=(Protocol.CLASSIC,),
+    protocols=(Protocol.CLASSIC, Protocol.STREAMS),
+    ignores_broker_settings=True,
     leaves_on_close=False,
     others=(dataclasses.replace(_POLL_RECORDS, default="1000"),),
     advice=(

@@ -6,6 +6,11 @@ to half a second, whatever a handler does: measured on Kafka 4.4.0, H 333 ms gav
 beat that is not answered waits for its answer up to S: a stalled one costs the whole session.
 
 M must not be below S. M is the rebalance timeout too.
+
+In groups of the consumer protocol (KIP-848) beats come at the broker's interval, not rounded: 0.701 s at H 700 ms. A
+beat that is not answered within it makes the client drop its connection and connect again, with waits that double from
+one time to the next: at H 1 s and answers of 1.5 s, six beats came 1 s apart, then 1.5, 3.7, 5.8 and 9.7 s. Whose
+handler outlasts M does not leave: it stops beating, and was removed after 11.9 s at M 6 s and S 6 s.
 """
 
 import dataclasses
@@ -30,6 +35,9 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 TURN: Final = timedelta(milliseconds=500)
 """How often the main thread looks."""
 
+RECONNECT: Final = timedelta(seconds=10)
+"""`reconnect.backoff.max.ms`: so long it waits at the most before it connects again; it begins with 100 ms."""
+
 JITTER: Final = timedelta(milliseconds=170)
 """How far single gaps were from the mean."""
 
@@ -48,6 +56,20 @@ def period(settings: LivenessSettings, circumstances: Circumstances) -> Period:
     answered = circumstances.round_trip // TURN + 1
     usual = max(asked, answered) * TURN
     return Period(shortest=max(settings.heartbeat_interval, usual - JITTER), longest=usual + JITTER, usual=usual)
+
+
+def at_broker_interval(settings: LivenessSettings, circumstances: Circumstances) -> Period:
+    """Return the period in a group of the consumer protocol: who has no answer within H connects again, and waits.
+
+    | H      | round trip | P              |
+    |--------|------------|----------------|
+    | 5 s    | 0          | 5 s            |
+    | 700 ms | 0          | 700 ms         |
+    | 1 s    | 1.5 s      | 1 s up to 11 s |
+    """
+    interval = settings.heartbeat_interval
+    late = timedelta(0) if circumstances.round_trip < interval else RECONNECT
+    return Period(shortest=interval, longest=interval + late, usual=interval)
 
 
 _NAMES: Final = MappingProxyType(
@@ -117,6 +139,46 @@ CONFLUENT_PYTHON: Final = Client(
     ),
 )
 
+CONFLUENT_PYTHON_KIP848: Final = dataclasses.replace(
+    CONFLUENT_PYTHON,
+    name="confluent-kafka-python-kip848",
+    title="confluent-kafka for Python in a group of the consumer protocol",
+    versions=("2.12", "2.16"),
+    how="from librdkafka's main thread, at the broker's interval",
+    period=at_broker_interval,
+    defaults=dataclasses.replace(CONFLUENT_PYTHON.defaults, heartbeat_interval=timedelta(seconds=5)),
+    names=MappingProxyType(
+        {
+            **_NAMES,
+            Setting.SESSION_TIMEOUT: "consumer.session.timeout.ms of the group",
+            Setting.HEARTBEAT_INTERVAL: "consumer.heartbeat.interval.ms of the group",
+        }
+    ),
+    must_cover_session=(),
+    protocols=(Protocol.CONSUMER,),
+    hung=Hung.STOPS,
+    static_membership=StaticIdSupport.GUARDED,
+    releases=(),
+    advice=(
+        (
+            "Session timeout and heartbeat interval are set for the group, at the broker; running consumers follow "
+            "without a restart, after one beat."
+        ),
+        (
+            "A heartbeat that is not answered within the interval ends the connection, and the waits before the next "
+            "one grow up to 10 s: keep the interval above the slowest answer of the coordinator."
+        ),
+        (
+            "A member whose handler takes longer than max.poll.interval.ms stops beating and does not leave: its "
+            "partitions move a session timeout later."
+        ),
+        (
+            "A static member that dies must stay away until its session has ended: its id is refused until then "
+            "(UNRELEASED_INSTANCE_ID, fatal)."
+        ),
+    ),
+)
+
 NODE_RDKAFKA: Final = dataclasses.replace(
     CONFLUENT_PYTHON,
     name="node-rdkafka",
@@ -171,4 +233,4 @@ CONFLUENT_JAVASCRIPT: Final = dataclasses.replace(
     ),
 )
 
-CLIENTS: Final = (CONFLUENT_PYTHON, CONFLUENT_JAVASCRIPT, NODE_RDKAFKA)
+CLIENTS: Final = (CONFLUENT_PYTHON, CONFLUENT_PYTHON_KIP848, CONFLUENT_JAVASCRIPT, NODE_RDKAFKA)

@@ -38,10 +38,12 @@ def delay(client: Client, event: Event, settings: LivenessSettings, circumstance
         return session
     if event is Event.CLOSED:
         return Delay(NO_TIME, client.closing_fetches * settings.fetch_wait) if client.leaves_on_close else session
-    if client.hung is Hung.LEAVES:
+    if client.hung.has_limit:
         limit = settings.max_poll_interval or settings.rebalance_timeout
         assert limit is not None  # noqa: S101 - a test holds it of all cards
         limit *= client.poll_limit_factor
+        if client.hung is Hung.STOPS:
+            return Delay(limit + session.shortest, limit + session.longest + longest_period)
         return Delay(limit, limit + longest_period)
     if client.hung is Hung.PLACEMENT and circumstances.brokers == 1:
         return session

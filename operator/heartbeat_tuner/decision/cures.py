@@ -19,10 +19,6 @@ TOO_DEAR: Final = (
 )
 """After the sentence of an answer that knows no cure at a price that may be paid."""
 
-MISSED: Final = (
-    "no eviction shows, and yet {expected:.2g} a month are expected with the values set, where the objective allows "
-    "{objective:g}; nothing is known to be better by enough"
-)
 DISAGREES: Final = "Left as it is: the model allows shorter limits, and the group's own record does not: {refused}"
 
 NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"

@@ -209,6 +209,7 @@ PIPELINE: Final = Pipeline(
     reviews=(
         reviews.healthy_values_hold_at_rest,
         reviews.promises_are_held_to_what_was_counted,
+        reviews.objective_is_shown_to_be_met,
         reviews.outlook_is_told,
         reviews.static_ids_are_weighed,
     ),

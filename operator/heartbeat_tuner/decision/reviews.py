@@ -8,14 +8,17 @@ from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.derived import Derived, question_of
-from heartbeat_tuner.decision.evictions import expected_evictions
+from heartbeat_tuner.decision.evictions import expected_evictions, objective_proof
+from heartbeat_tuner.decision.evictions.objective_proof import CountedEvictions
 from heartbeat_tuner.decision.gates import soundness
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import static_ids
+from heartbeat_tuner.domain.evidence import Unknown, Unwatched
 from heartbeat_tuner.domain.policies import Mode, StaticMembership
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Strategy
-from heartbeat_tuner.domain.sentences import join
-from heartbeat_tuner.domain.verdicts import Decision
+from heartbeat_tuner.domain.sentences import join, say
+from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Verdict
 from heartbeat_tuner.lint.checked_settings import Expectations
 from heartbeat_tuner.models.group_model import NO_MODEL, Unfitted
 
@@ -37,6 +40,28 @@ def promises_are_held_to_what_was_counted(_inputs: DecisionInput, decision: Deci
     if derived.evidence is None or decision.forecast is None:
         return decision
     return dataclasses.replace(decision, forecast=derived.evidence.held_to(decision.forecast))
+
+
+def objective_is_shown_to_be_met(inputs: DecisionInput, decision: Decision, _derived: Derived) -> Decision:
+    """Say whether it is shown that the objective is met, and call no group healthy of which it is not.
+
+    It comes after the promise was held to what was counted: a quiet hour, and a law that is refuted, show nothing.
+    """
+    forecast = decision.forecast
+    if decision.verdict is Verdict.UNKNOWN and forecast is None:
+        return decision
+    is_written = decision.to_apply is not None or decision.to_alter is not None
+    new = forecast.new if forecast is not None and is_written else None
+    in_force = new or (None if forecast is None else forecast.now)
+    confidence = Confidence.LOW if forecast is None else forecast.confidence
+    # Of the consumer protocol only groups whose fencings all show are called healthy by the steps.
+    all_show = not inputs.group.consumer_protocol or decision.verdict is Verdict.HEALTHY
+    counted = _counted_so_far(inputs) if new is None and all_show else None
+    proof = objective_proof.finding(in_force, confidence, counted, inputs.per_month)
+    if decision.verdict is not Verdict.HEALTHY or proof.reason is Reason.WITHIN_OBJECTIVE:
+        return dataclasses.replace(decision, proof=proof)
+    sentence = say("{proof}; {shown}", proof=proof.message, shown=decision.finding.message)
+    return dataclasses.replace(decision, verdict=Verdict.UNPROVEN, finding=Finding(proof.reason, sentence), proof=proof)
 
 
 def outlook_is_told(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
@@ -63,6 +88,15 @@ def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: D
     asked = question_of(inputs, None, current.settings)
     advice = static_ids.advise(inputs.client, asked) if isinstance(asked, Unfitted) else derived.advise(asked)
     return dataclasses.replace(decision, static_ids=advice)
+
+
+def _counted_so_far(inputs: DecisionInput) -> CountedEvictions | None:
+    """Return what was counted with the values that are set, in however short a time; None where nothing can be."""
+    record, current = inputs.record, inputs.workload.current
+    if isinstance(record, Unknown | Unwatched):
+        return None
+    settings = None if current is None else current.settings
+    return objective_proof.counted_so_far(inputs.history, inputs.policy, inputs.followed, settings, record)
 
 
 def _disturbance(inputs: DecisionInput, decision: Decision) -> str:

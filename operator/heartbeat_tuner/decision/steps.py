@@ -184,7 +184,8 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
     if isinstance(answer, Answer) and derived.is_founded(answer):
         advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
-        if answer.reason in answers:
+        is_cheaper = answer.reason is Reason.CHEAPER and answer.objective_met is False  # a cure would be too dear
+        if answer.reason in answers or is_cheaper:
             finding = Finding(answer.reason, counted)
             return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
         if answer.target is None and answer.objective_met is False:
@@ -219,15 +220,11 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
 
 
 def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Leave values that no others beat by enough; who is expected to miss the objective is not called healthy."""
+    """Leave values that no others beat by enough."""
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    verdict, finding, forecast = Verdict.HEALTHY, derived.shown, tuning.forecast(answer)
-    if forecast is not None and forecast.now.evictions_per_month > inputs.per_month:
-        missed = say(cures.MISSED, expected=forecast.now.evictions_per_month, objective=inputs.per_month)
-        verdict, finding = Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, missed)
-    return Decision(verdict, finding, advice=_advice(inputs, answer), forecast=forecast)
+    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
 
 
 def record_refuses_shorter_limits(_inputs: DecisionInput, derived: Derived) -> Decision | None:

@@ -82,7 +82,7 @@ def _read_members(
         puzzles.place(series.labels)
         if group is not None and not resolver.is_groupless(group, convention):
             if not convention.group_label:  # else each kind has its group, and there may be no client.id to tell it by
-                by_client[convention, namespace, series.labels.get(convention.client_label, "")] = group
+                by_client[convention, namespace, convention.client_id(series.labels)] = group
             _seen(seen, namespace, group, convention).members.append(series)
     return by_client
 
@@ -102,7 +102,7 @@ def _read_kinds(
         if convention is None or metric is None:
             continue  # another request than heartbeats, or told by its members already
         namespace = labels.get(queries.NAMESPACE_LABEL, "")
-        client = labels.get(convention.client_label, "")
+        client = convention.client_id(labels)
         group = by_client.get((convention, namespace, client)) or resolver.group_named(labels, convention)
         if group is None and is_tuned(convention):
             puzzles.no_group(labels, client)

@@ -130,10 +130,28 @@ def of_group(
     whose = (
         queries.any_of(convention.group_label, [escaped])
         if convention.group_label
-        else queries.any_of(convention.client_label, [f'"?consumer-{escaped}-.*'])
+        else queries.any_of(convention.client_label, [f'"?consumer-{escaped}-.*', f'"?{escaped}-.*-StreamThread-.*'])
     )
     matchers = [queries.any_of(queries.NAME_LABEL, map(re.escape, names)), whose]
     return f"{_selector(matchers, [namespace])}[{round(window.total_seconds())}s]"
+
+
+def threads_of_group(convention: Convention, *, namespace: str, group: str, window: timedelta) -> str:
+    """Return the query that reads what the stream threads of a group tell; empty where the exporter has nothing of it.
+
+    Args:
+        convention: the exporter's.
+        namespace: of the group.
+        group: the application.
+        window: how far back.
+    """
+    mine = [metric for metric in convention.metrics if metric.thread_label]
+    if not mine:
+        return ""
+    names = {name for metric in mine for name in metric.names}
+    threads = queries.any_of(mine[0].thread_label, [f'"?{re.escape(group)}-.*-StreamThread-.*'])
+    chosen = _selector([queries.any_of(queries.NAME_LABEL, map(re.escape, names)), threads], [namespace])
+    return f"{chosen}[{round(window.total_seconds())}s]"
 
 
 def kind_labels(conventions: Iterable[Convention]) -> list[str]:
@@ -142,6 +160,7 @@ def kind_labels(conventions: Iterable[Convention]) -> list[str]:
     for convention in conventions:
         labels |= convention.with_labels | convention.without_labels | {convention.client_label, convention.group_label}
         labels |= {label for metric in convention.metrics for label, _ in metric.matchers}
+        labels |= {metric.thread_label for metric in convention.metrics}
     return sorted(labels - {""})
 
 

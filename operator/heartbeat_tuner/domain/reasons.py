@@ -49,13 +49,15 @@ class Reason(enum.StrEnum):
     NO_EFFECT = "NoEffect"  # the values are in the environment, and the application does not use them
     SETTINGS_NOT_IN_FORCE = "SettingsNotInForce"  # the members do not behave as members with these values do
     UNSOUND_SETTINGS = "UnsoundSettings"  # the group is quiet, but `check` reports an error in the values
-    HEALTHY = "Healthy"  # no change is needed
+    HEALTHY = "Healthy"  # no change is needed, and it is shown (95 %) that the objective is met
     INFEASIBLE = "Infeasible"  # no value satisfies the group's needs and the limits of policy or broker together
     FEASIBLE = "Feasible"  # values exist that satisfy everything
 
     # ObjectiveMet
-    WITHIN_OBJECTIVE = "WithinObjective"  # the expected evictions are within the objective, at 95 %
-    ABOVE_OBJECTIVE = "AboveObjective"  # the expected evictions may exceed it, and any change would cost the group more
+    WITHIN_OBJECTIVE = "WithinObjective"  # evictions are within the objective, at 95 %, by a model or by the count
+    LIKELY_WITHIN = "LikelyWithin"  # the evictions expected are within the objective; at most, they are above it
+    TOO_EARLY = "TooEarly"  # no model says how many evictions to expect, and too few days were counted to tell
+    ABOVE_OBJECTIVE = "AboveObjective"  # more evictions are expected than it allows, or were counted
 
     # Applied
     APPLIED = "Applied"  # ready pods run with the operator's values, and have been ready for a minute
@@ -133,7 +135,9 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.INFEASIBLE: "Change one of the two limits that the message names.",
         Reason.FEASIBLE: "Nothing.",
         Reason.WITHIN_OBJECTIVE: "Nothing.",
-        Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth`.",
+        Reason.LIKELY_WITHIN: "Nothing. More days of history make the bound narrower.",
+        Reason.TOO_EARLY: "Nothing, or [fit the models](../how-to/fit.md) to weeks of history: that takes a day.",
+        Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth` or `maxDetectionTime`.",
         Reason.APPLIED: "Nothing.",
         Reason.ROLLING_OUT: "Wait.",
         Reason.ROLLOUT_FAILED: "Read the pods' logs; the operator [reverts](../how-to/reverted.md) its values.",

@@ -1,4 +1,4 @@
-"""Which shard a policy belongs to, and which part of a fleet-wide limit a shard has. Pure.
+"""Who looks after a policy: its shard, with its part of each fleet-wide limit, and the installation. Pure.
 
 A policy's shard follows from its namespace alone, since a policy reaches only workloads of its own namespace, policies
 conflict only within one, and metrics are read namespace by namespace. So a namespace is never split.
@@ -68,3 +68,16 @@ class Shard:
 
 WHOLE: Final = Shard()
 """The fleet, undivided."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Installation:
+    """One installation of the operator, whichever of its replicas leads: it claims a policy in the policy's status.
+
+    Attributes:
+        name: namespace and name of the Lease that its replicas compete for, with a slash between them.
+        names_namespaces: whether its configuration names the namespaces that it looks after; else it looks after all.
+    """
+
+    name: str
+    names_namespaces: bool

@@ -8,7 +8,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -19,10 +19,20 @@ from heartbeat_tuner.domain.sentences import join
 class Verdict(enum.StrEnum):
     """The answer at a glance."""
 
-    HEALTHY = "Healthy"
+    HEALTHY = "Healthy"  # nothing is better by enough, and it is shown that the objective is met
+    UNPROVEN = "Unproven"  # nothing is better by enough, and it is not shown that the objective is met
     CHANGE = "Change"
     INFEASIBLE = "Infeasible"
-    UNKNOWN = "Unknown"
+    UNKNOWN = "Unknown"  # there are no data to decide on
+
+
+LEAVES_THE_VALUES: Final = frozenset({Verdict.HEALTHY, Verdict.UNPROVEN})
+"""Verdicts that ask for nothing: no values are known to be better by enough than those set."""
+
+
+def headline(verdict: str, reason: str | None) -> str:
+    """Return a verdict with its reason, as one line; a reason that says the same is left out."""
+    return verdict if reason in {None, "", verdict} else f"{verdict}: {reason}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,6 +51,10 @@ class Finding:
     def facts(self) -> Mapping[str, float | str]:
         """What was found, by name."""
         return sentences.facts(self.message)
+
+
+LEAST_FIGURE: Final = 0.001
+"""Evictions a month, or seconds a day, that are as good as none."""
 
 
 class Confidence(enum.StrEnum):
@@ -72,6 +86,11 @@ class Prediction:
     detection_s: float
     rollout_cost: float
     stalled_per_eviction: float | None = None
+
+
+def rounded(number: float) -> float:
+    """Return a figure of a prediction to two significant digits; hardly any is none."""
+    return 0.0 if number < LEAST_FIGURE else float(f"{number:.2g}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -146,6 +165,8 @@ class Decision:
         hold: why the target may not be written now; None when it may (or there is none).
         outlook: what a fitted model expects, or why none does, as a sentence.
         forecast: the same in figures; None where no model could be asked.
+        proof: whether it is shown that the objective of evictions is met with what will be in force; None where
+            nothing is known.
         static_ids: whether members should have static ids; None where nobody asked, or nothing is known now.
         reverts: whether the target is what stood before a change of ours that did harm or failed.
         goes_on: whether a change that has begun is written to one more workload.
@@ -161,6 +182,7 @@ class Decision:
     hold: Finding | None = None
     outlook: str = ""
     forecast: Forecast | None = None
+    proof: Finding | None = None
     static_ids: StaticAdvice | None = None
     reverts: bool = False
     goes_on: bool = False

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Circumstances, Client, Hung, Period
+from heartbeat_tuner.clients.client import Circumstances, Client, Period, Protocol
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
@@ -205,7 +205,9 @@ class Rules:
         return Limit(needed, times)
 
     def _broker_limit(self, side: str, value: timedelta) -> Limit:
-        return broker_limit(value, side, assumed=self.bounds_assumed, consumer_protocol=self.consumer_protocol)
+        kind = self.client.protocols[0] if self.client.protocols[0].is_at_broker else Protocol.CONSUMER
+        keys = f"group.{kind}" if self.consumer_protocol else "group"
+        return broker_limit(value, side, assumed=self.bounds_assumed, keys=keys)
 
     def _bounds(self, setting: Setting) -> Range:
         return self.bounds.get(setting, Range())
@@ -246,10 +248,9 @@ def beats_held(period: timedelta) -> Limit:
     return Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}")
 
 
-def broker_limit(value: timedelta, side: str, *, assumed: bool, consumer_protocol: bool = False) -> Limit:
-    """Name the broker's bound of S, `min` or `max`; one that could not be read is Kafka's default, and says so."""
-    of = "group.consumer" if consumer_protocol else "group"
-    return Limit(value, f"the broker's {of}.{side}.session.timeout.ms{' (assumed)' if assumed else ''}")
+def broker_limit(value: timedelta, side: str, *, assumed: bool, keys: str = "group") -> Limit:
+    """Name the broker's bound of S, `min` or `max`, whose key begins with `keys`; where assumed, it says so."""
+    return Limit(value, f"the broker's {keys}.{side}.session.timeout.ms{' (assumed)' if assumed else ''}")
 
 
 def with_interval(current: LivenessSettings, client: Client, interval: timedelta) -> LivenessSettings:
@@ -273,7 +274,7 @@ def step(wish: timedelta, ceiling: timedelta) -> timedelta:
 
 def poll_limit(client: Client, settings: LivenessSettings) -> timedelta | None:
     """Return what is set for how long a member may not poll; None if the library knows no such limit."""
-    if settings.max_poll_interval is None and client.hung is Hung.LEAVES:
+    if settings.max_poll_interval is None and client.hung.has_limit:
         return settings.rebalance_timeout
     return settings.max_poll_interval
 

@@ -138,7 +138,7 @@ class Inspected:
                 return Origin.UNREADABLE
             if setting in hidden:
                 return Origin.UNSEEN
-            if of_group is Protocol.CONSUMER and setting in AT_THE_BROKER:
+            if of_group.is_at_broker and setting in AT_THE_BROKER:
                 return Origin.BROKER
             return Origin.DEFAULT
 
@@ -153,13 +153,13 @@ class Inspected:
     def knows(self, *settings: Setting) -> bool:
         """Whether these settings exist, and their values rule what the client does."""
         return all(self.origins.get(setting) in {Origin.GIVEN, Origin.DEFAULT} for setting in settings) and not (
-            self.protocol is Protocol.CONSUMER and AT_THE_BROKER.intersection(settings)
+            self.protocol.is_at_broker and AT_THE_BROKER.intersection(settings)
         )
 
     @property
     def misplaced(self) -> tuple[Setting, ...]:
         """The settings that are given to the client, and are the broker's in the group's protocol."""
-        if self.protocol is not Protocol.CONSUMER:
+        if not self.protocol.is_at_broker:
             return ()
         return tuple(
             setting
@@ -175,7 +175,7 @@ class Inspected:
 
 
 AT_THE_BROKER: Final = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
-"""What a group of the consumer protocol has from its broker."""
+"""What groups of all protocols but the classic one have from their broker."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

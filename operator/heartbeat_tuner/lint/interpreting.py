@@ -19,6 +19,9 @@ from heartbeat_tuner.lint.found_settings import FileEntry, FoundSettings
 from heartbeat_tuner.lint.rules import reading_rules
 from heartbeat_tuner.lint.written_values import DurationForm, Text
 
+_CONFIGURED: Final = (Protocol.CLASSIC, Protocol.CONSUMER, Protocol.STREAMS)
+"""What `group.protocol` may be; a share group comes of another class of consumer."""
+
 _POD_NAME: Final = re.compile(r"\$[({](HOSTNAME|POD_NAME|POD|K8S_POD_NAME|MY_POD_NAME)[)}]|\$HOSTNAME|\$POD_NAME")
 _POD_FIELDS: Final = {
     "metadata.name": IdSource.POD_NAME,
@@ -154,9 +157,9 @@ class Interpreter:
 
     def _protocol(self, pairs: Sequence[tuple[FileEntry, Recognised]]) -> Protocol | None:
         text = self._plain(pairs, Meaning.GROUP_PROTOCOL).lower()
-        if not text or text == "streams":
+        if not text:
             return self._options.protocol
-        if text in list(Protocol):
+        if text in _CONFIGURED:
             return Protocol(text)
         entry = next(entry for entry, recognised in pairs if recognised.meaning is Meaning.GROUP_PROTOCOL)
         phrase = "{title} has {key} with a value that is neither classic nor consumer; correct it"

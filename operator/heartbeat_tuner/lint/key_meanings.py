@@ -55,7 +55,9 @@ _CAMEL: Final = re.compile(
 _SNAKE: Final = re.compile(r"(.*\.)?(session_timeout_ms|heartbeat_interval_ms|max_poll_interval_ms|fetch_max_wait_ms)")
 
 _APPLICATIONS: Final = tuple(
-    client for name, client in catalogue.CLIENTS.items() if name not in {"java-kip848", "connect", "streams"}
+    client
+    for name, client in catalogue.CLIENTS.items()
+    if not client.protocols[0].is_at_broker and name not in {"connect", "streams"}
 )
 _BY_NAME: Final = {
     "dotted": ("java", "confluent-kafka-python"),

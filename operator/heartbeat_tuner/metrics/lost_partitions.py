@@ -3,7 +3,8 @@
 A member keeps its id through a fencing, and no counter counts one. But a member that was fenced calls its rebalance
 listener with the partitions that it lost, and the longest such call of the last minute is exported: no number while
 there was none, any number after a loss (measured: docs/design/0003). A consumer without a listener never exports a
-number. So what is counted here is a lower bound, and 0 says nothing.
+number. So what is counted here is a lower bound, and 0 says nothing. The threads of Kafka Streams in a group of the
+streams protocol (KIP-1071) show the same of their tasks (measured: docs/design/0019).
 """
 
 import math
@@ -41,13 +42,13 @@ def losses(pods: Sequence[Pod], observed: Observed, *, since_s: float, lingers: 
 
 def _losses_s(pod: Pod, observed: Observed, since_s: float, *, lingers: bool) -> list[float]:
     started_s = pod.started.timestamp()
-    joins, lost = (
+    joins, partitions, tasks = (
         evictions.of_pod(observed.get(quantity, ()), pod.name)
-        for quantity in (Quantity.REBALANCES, Quantity.PARTITIONS_LOST_LATENCY_MAX)
+        for quantity in (Quantity.REBALANCES, Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.TASKS_LOST_LATENCY_MAX)
     )
     scrapes_s = sorted(at for series in joins for at in series.samples.times_s if at >= since_s)
     times_s: list[float] = []
-    for series in lost:
+    for series in (*partitions, *tasks):
         shown_s = series.samples.between(started_s, math.inf).times_s
         shown, is_young = set(shown_s), started_s >= since_s
         begins_s = [at for at in shown_s if not lingers or _is_new(at, scrapes_s, shown, first=is_young)]

@@ -168,22 +168,22 @@ def under_way(
 
 
 def in_turn(outcomes: Iterable[Decided]) -> list[Decided]:
-    """Return those that have something to write: cures first, then by what a change saves, then by name."""
+    """Return those that have something to write: reverts, then cures, then by what a change saves, then by name."""
     return sorted((outcome for outcome in outcomes if outcome.decision.to_apply is not None), key=_rank)
 
 
 def next_in_turn(waiting: Sequence[Decided], places: RolloutPlaces) -> list[Decided]:
     """Return those that may begin now, of all that wait, in the order of `in_turn`.
 
-    Where several may, the namespace with the fewest rollouts goes first; cures go before savings everywhere. Who waits
-    for a rollout of the same group keeps nobody else waiting.
+    Where several may, the namespace with the fewest rollouts goes first; reverts go before cures, and cures before
+    savings, everywhere. Who waits for a rollout of the same group keeps nobody else waiting.
     """
     queues: dict[str, list[Decided]] = {}
     for decided in reversed(waiting):
         queues.setdefault(_namespace(decided), []).append(decided)
     begun = list[Decided]()
     while heads := _heads(queues.values(), places):
-        first = min(heads, key=lambda head: (not is_cure(head), places.held_in(_namespace(head)), _rank(head)))
+        first = min(heads, key=lambda head: (_urgency(head), places.held_in(_namespace(head)), _rank(head)))
         queues[_namespace(first)].pop()
         begun.append(first)
         places = places.taken([first])
@@ -221,8 +221,8 @@ def _budget_spent(outcome: Decided, places: RolloutPlaces) -> Finding:
         )
     sentence = say(
         "{rollouts} rollouts of the tuner's are under way in {where}{named}, and rollout.maxConcurrent of the "
-        "operator's configuration allows {limit}{whose}; this change waits for its turn: cures first, then what saves "
-        "most{more}",
+        "operator's configuration allows {limit}{whose}; this change waits for its turn: reverts first, then cures, "
+        "then what saves most{more}",
         rollouts=Reading(count),
         where=where,
         named=_named(places, namespace),
@@ -281,10 +281,15 @@ def _namespace(outcome: Decided) -> str:
     return outcome.key.namespace
 
 
-def _rank(outcome: Decided) -> tuple[bool, float, ObjectKey]:
+def _urgency(outcome: Decided) -> int:
+    """Return 0 for a revert, 1 for another cure, 2 for a saving: harm that we did ourselves ends first."""
+    return 0 if outcome.decision.reverts else 1 if is_cure(outcome) else 2
+
+
+def _rank(outcome: Decided) -> tuple[int, float, ObjectKey]:
     forecast = outcome.decision.forecast
     saving = 0.0 if forecast is None or forecast.new is None else forecast.now.net_per_day - forecast.new.net_per_day
-    return not is_cure(outcome), -saving, outcome.key
+    return _urgency(outcome), -saving, outcome.key
 
 
 def _was_rolling_out(body: Mapping[str, Any], policy: Policy, now: datetime) -> bool:

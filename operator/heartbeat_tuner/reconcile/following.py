@@ -199,7 +199,7 @@ def _asked(
     if asked == memory.asked and not is_failing:
         return dataclasses.replace(memory, changed=fleet_guard.counted_until(memory.changed, change.at, now))
     seen = Watched(
-        since=now if history is None else history.since,
+        since=now if history is None else max(history.since, change.at - group_history.LONGEST_BEFORE),
         evictions_s=() if history is None else history.episodes_s,
         left_out=group_history.left_out_now(history, memory, now),
         others_s=witnesses(begun),

@@ -16,7 +16,7 @@ from typing import Any, Final
 from heartbeat_tuner.decision.evictions import refuted_sessions
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Policy
-from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
+from heartbeat_tuner.domain.verifications import MOST_LEFT_OUT, EvictingSession, EvictionHistory, FollowedChange
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.verification import eviction_history
@@ -28,6 +28,15 @@ RECORD_BEFORE: Final = timedelta(days=14)
 
 TRIMMED_EVERY: Final = timedelta(days=7)
 """A history that is longer than is needed is trimmed so often: each time is a status to write."""
+
+LONGEST_BEFORE: Final = RECORD_BEFORE + HORIZON + TRIMMED_EVERY
+"""Of a history that reaches back further so much is compared with a change."""
+
+QUIET_KEPT: Final = timedelta(days=91)
+"""A history without an episode in it is longer: 90 such days show that an objective of one a month is met."""
+
+_ROOM: Final = MOST_LEFT_OUT // 2
+"""A history with more stretches that were left out is not longer: the nearest of them become one where none fits."""
 
 SCALE_SETTLES: Final = timedelta(minutes=10)
 """After a step of scale, somebody's rollout, or an outage of the brokers nothing is learnt for so long: members join
@@ -187,8 +196,8 @@ def history_after(
     if history is None:
         return None
     is_open = followed is not None and followed.landed is not None and now <= followed.landed + HORIZON
-    if not is_open and history.since < now - RECORD_BEFORE - HORIZON - TRIMMED_EVERY:
-        history = eviction_history.trimmed(history, now - RECORD_BEFORE - HORIZON)
+    if not is_open:
+        history = _trimmed(history, now)
     for since_s, until_s in stretches:
         history = eviction_history.left_out(history, math.floor(since_s), math.floor(until_s))
     if isinstance(look.record, Record):
@@ -196,6 +205,15 @@ def history_after(
         seen_s = [math.floor(evicted_s) for evicted_s in look.record.evicted_at_s if evicted_s <= now_s]
         history = eviction_history.with_evictions(history, seen_s)
     return history
+
+
+def _trimmed(history: EvictionHistory, now: datetime) -> EvictionHistory:
+    """Return no more of a history than is needed; without an episode before that, as much as shows that it is quiet."""
+    begins = now - RECORD_BEFORE - HORIZON
+    is_quiet = not history.episodes_s or history.episodes_s[0] >= begins.timestamp()
+    if is_quiet and len(history.left_out) <= _ROOM:
+        begins = now - QUIET_KEPT
+    return history if history.since >= begins - TRIMMED_EVERY else eviction_history.trimmed(history, begins)
 
 
 def _of_last_values(policy: Policy, change: Application | None) -> EvictionHistory | None:

@@ -6,7 +6,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.kafka_groups import GroupWrite
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey
-from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+from heartbeat_tuner.domain.verdicts import LEAVES_THE_VALUES, Decision, Finding
 from heartbeat_tuner.domain.verifications import Canary
 
 
@@ -68,8 +68,8 @@ class Decided:
 
     @property
     def is_well(self) -> bool:
-        """Whether the group needs nothing: all is well with what is set."""
-        return self.decision.verdict is Verdict.HEALTHY and self.decision.target is None
+        """Whether the group needs nothing: no values are known to be better than those set."""
+        return self.decision.verdict in LEAVES_THE_VALUES and self.decision.target is None
 
     @property
     def may_have_begun(self) -> bool:

@@ -16,8 +16,9 @@ from typing import Any, Final, Protocol
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.held_policy import HeldPolicy
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.domain.shards import WHOLE, Shard, Within, everywhere
+from heartbeat_tuner.domain.shards import WHOLE, Installation, Shard, Within, everywhere
 from heartbeat_tuner.ports.stored_policies import ListPage
+from heartbeat_tuner.reconcile.installations.namespace_owners import StatusClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class PolicyView(Protocol):
         """Which one."""
         ...
 
+    @property
+    def installation(self) -> Installation | None:
+        """Who looks after them, as their statuses are to say; None where nothing is said of it."""
+        ...
+
     def snapshot(self) -> list[Mapping[str, Any]]:
         """Return them, in the order of their keys."""
         ...
@@ -58,9 +64,11 @@ class PolicyStore:
 
     Attributes:
         shard: everything.
+        installation: nobody's.
     """
 
     shard: Final = WHOLE
+    installation: Final = None
 
     def __init__(self) -> None:
         self._held: dict[ObjectKey, HeldPolicy] = {}
@@ -128,6 +136,25 @@ class PolicyStore:
         """Return the objects of some namespaces, in the order of their keys."""
         return [self._held[key] for key in sorted(key for key in self._held if within(key.namespace))]
 
+    def get(self, key: ObjectKey) -> Mapping[str, Any] | None:
+        """Return an object; None if there is none."""
+        return self._held.get(key)
+
+    def has_claims_of_others(self, name: str, within: Within = everywhere) -> bool:
+        """Whether a status in some namespaces was written by another installation than the one of this name."""
+        return any(
+            held.installation is not None and held.installation.name != name and within(key.namespace)
+            for key, held in self._held.items()
+        )
+
+    def claims(self, within: Within = everywhere) -> list[StatusClaim]:
+        """Return which installation wrote each status in some namespaces, as far as the status says so."""
+        return [
+            StatusClaim(key, held.metadata["creationTimestamp"], held.installation)
+            for key, held in self._held.items()
+            if held.installation is not None and within(key.namespace)
+        ]
+
     def is_news(self, body: Mapping[str, Any]) -> bool:
         """Whether this version of an object is newer than all that is known of it."""
         key = parsing.key_of(body)
@@ -175,26 +202,41 @@ class StorePart:
     Attributes:
         store: has all.
         shard: which one.
+        installation: who looks after them; None where statuses do not say it.
+        is_ours: whether that installation looks after a namespace.
     """
 
     store: PolicyStore
     shard: Shard
+    installation: Installation | None = None
+    is_ours: Within = everywhere
+
+    def _within(self, namespace: str) -> bool:
+        return self.shard.holds(namespace) and self.is_ours(namespace)
 
     def snapshot(self) -> list[Mapping[str, Any]]:
         """Return the objects of this shard, in the order of their keys."""
-        return self.store.snapshot(self.shard.holds)
+        return self.store.snapshot(self._within)
 
     def refresh(self, body: Mapping[str, Any]) -> None:
         """Remember the answer to a write of our own."""
         self.store.refresh(body)
 
+    def has_claims_of_others(self, name: str) -> bool:
+        """Whether a status of this shard was written by another installation than the one of this name."""
+        return self.store.has_claims_of_others(name, self.shard.holds)
+
+    def claims(self) -> list[StatusClaim]:
+        """Return which installation wrote each status of this shard, also where another owns the namespace."""
+        return self.store.claims(self.shard.holds)
+
     def edited(self) -> dict[ObjectKey, int]:
         """Return the policies of this shard that were made or edited and not looked at since, with the version."""
-        return self.store.edited(self.shard.holds)
+        return self.store.edited(self._within)
 
     def begin_cycle(self) -> None:
         """Take all edits in this shard for seen."""
-        self.store.begin_cycle(self.shard.holds)
+        self.store.begin_cycle(self._within)
 
     def begin_look(self, keys: Iterable[ObjectKey]) -> None:
         """Take the edits of these policies for seen."""
@@ -202,7 +244,7 @@ class StorePart:
 
     def groups(self) -> frozenset[tuple[str, str]]:
         """Return the namespace and the group of every policy of this shard."""
-        return self.store.groups(self.shard.holds)
+        return self.store.groups(self._within)
 
 
 class Mending:

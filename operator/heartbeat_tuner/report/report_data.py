@@ -113,7 +113,7 @@ class GroupEntry(Entry):
         group: its id.
         cluster: the Kafka cluster's name; may be empty.
         client: its library, in words.
-        verdict: Healthy, Change, Infeasible or Unknown.
+        verdict: Healthy, Unproven, Change, Infeasible or Unknown.
         reason: the word of the verdict.
         message: the sentence with its numbers.
         mode: of its policy; empty without one.

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 import pydantic
 import yaml
 
+from heartbeat_tuner.api.v1alpha1 import validation_words
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.settings.sections import Section
 
@@ -39,7 +40,7 @@ def read(path: Path, kind: type[Whole]) -> Whole:
         return kind.model_validate(document)
     except pydantic.ValidationError as error:
         lines = [
-            f"  {'.'.join(map(str, fault['loc'])) or '(whole file)'}: {fault['msg'].removeprefix('Value error, ')}"
+            f"  {'.'.join(map(str, fault['loc'])) or '(whole file)'}: {validation_words.sentence(fault, kind)}"
             for fault in error.errors()
         ]
         raise InvalidSettingsError(f"{path} does not fit:\n" + "\n".join(lines)) from error

@@ -13,14 +13,14 @@ from heartbeat_tuner.domain import durations
 
 def _parsed(text: object) -> timedelta:
     if not isinstance(text, str):
-        raise ValueError("write a duration as text, like 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
+        raise ValueError(f"{text!r} has no unit; write a duration as text, such as 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
     return durations.parse_days(text)
 
 
 def _duration(text: object) -> timedelta:
     duration = _parsed(text)
     if duration <= timedelta(0):
-        raise ValueError("must be greater than zero")
+        raise ValueError(f"{text!r} is not greater than zero; write a longer time, such as 10s")
     return duration
 
 

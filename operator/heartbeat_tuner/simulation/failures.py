@@ -264,13 +264,13 @@ class Failures:
             self._silence(member, Cause.SLOW_HANDLERS, turn_s, age_s=self._cadence.age_at_start(), works=True)
 
     def _leave_at_limit(self, member: SimulatedMember, busy_s: float) -> None:
-        """Let a member go that does not poll: it leaves; with a static id it stops beating, and that takes S more."""
+        """Let a member go that does not poll: it leaves, or it stops beating, and that takes S more."""
         stint = member.stint
 
         def leave() -> None:
             if member.stint != stint or not member.in_group:
                 return
-            if self._terms.static:
+            if self._terms.static or self._terms.hung is Hung.STOPS:
                 self._coordinator.silence(member, member.cause, age_s=0.0, works=member.working)
             elif member.gone_at is None:
                 self._coordinator.evict(member, member.cause)

@@ -52,7 +52,7 @@ class Terms:
         values = {**card.defaults.by_setting, **settings.by_setting}
         limit = values.get(Setting.MAX_POLL_INTERVAL) or values.get(card.rebalance_wait)
         wait_s = settings.fetch_wait.total_seconds()
-        leaves = card.hung is Hung.LEAVES and limit is not None
+        leaves = card.hung.has_limit and limit is not None
         join_factor = card.poll_limit_factor if card.rebalance_wait is Setting.MAX_POLL_INTERVAL else 1
         return cls(
             session_s=settings.session_timeout.total_seconds(),

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, ShareConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState
+from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
+from sandbox.group_states import group_states
 from sandbox.kafka import Kafka
 from sandbox.processes import wait_until
 
@@ -45,6 +46,29 @@ async def described(kafka: Kafka, group_id: str) -> Group:
         found = (await groups.describe("main", [group_id]))[group_id]
     assert isinstance(found, Group)
     return found
+
+
+async def test_a_share_group_is_there_though_librdkafka_says_that_it_is_not(kafka: Kafka) -> None:
+    """It has no members that are known: what can be set for it at the broker is said, and how it is set now."""
+    kafka.create_topic("shared")
+    kafka.configure_group("shared", {"share.session.timeout.ms": "46000", "share.record.lock.duration.ms": "20000"})
+    consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": "shared", "log_level": 0})
+    with closing(consumer):
+        consumer.subscribe(["shared"])
+        wait_until(lambda: "shared" in group_states(kafka.bootstrap), part="kafka", what="the share group")
+        with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
+            found = await groups.describe("main", ["shared", "nobody"])
+    assert found["nobody"] is None
+    group = found["shared"]
+    assert isinstance(group, UnreadableGroup)
+    assert group.tells_of_group
+    for told in (
+        "a share group, which the admin library does not describe",
+        "share.session.timeout.ms 46s, share.heartbeat.interval.ms 5s, share.record.lock.duration.ms 20s",
+        "streams.session.timeout.ms 45s, streams.heartbeat.interval.ms 5s",
+        "group.share.{min,max}.record.lock.duration.ms",
+    ):
+        assert told in group.message
 
 
 def await_assigned(*consumers: Consumer, each: int) -> None:

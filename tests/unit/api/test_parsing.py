@@ -136,8 +136,8 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({"groupId": None}, "spec.groupId: Field required"),
-        ({"mode": "Turbo"}, "spec.mode: Input should be 'Recommend', 'Initial' or 'Apply' (value: 'Turbo')"),
+        ({"groupId": None}, "spec.groupId: this field is required; add it"),
+        ({"mode": "Turbo"}, "spec.mode: 'Turbo' is not one of the values; write Recommend, Initial or Apply"),
         ({"rollout": {"cooldown": "1 d"}}, "spec.rollout.cooldown: '1 d' is not a duration; write it like 45s"),
         ({"rollout": {"cooldown": "9999999999999999h"}}, "spec.rollout.cooldown: '9999999999999999h' is longer than"),
         ({"bounds": {"fetchWait": {"max": "soon"}}}, "spec.bounds.fetchWait.max: 'soon' is not a duration"),
@@ -151,11 +151,17 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
             {"client": {"library": "kafkaj"}},
             "spec.client.library: client library 'kafkaj' cannot be measured; known are java, kafkajs",
         ),
-        ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: Field required"),
+        ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: this field is required; add it"),
         ({"workloadRef": None}, "spec.workloadRef: it and spec.workloadRefs are both missing; name one workload in"),
         ({"workloadRefs": TWO}, "spec.workloadRef: it and spec.workloadRefs are both set; name one workload in"),
-        ({"workloadRef": None, "workloadRefs": []}, "spec.workloadRefs: List should have at least 1 item"),
-        ({"workloadRef": None, "workloadRefs": TWO * 5}, "spec.workloadRefs: List should have at most 8 items"),
+        (
+            {"workloadRef": None, "workloadRefs": []},
+            "spec.workloadRefs: there are fewer entries than the minimum, 1; add some",
+        ),
+        (
+            {"workloadRef": None, "workloadRefs": TWO * 5},
+            "spec.workloadRefs: there are more entries than the maximum, 8; take some out",
+        ),
         (
             {"workloadRef": None, "workloadRefs": [*TWO, {**TWO[0], "container": "other"}]},
             "spec.workloadRefs[2]: Deployment orders is named before; name each workload once",
@@ -191,7 +197,10 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         (window(timeZone="../UTC"), "spec.rollout.windows.0.timeZone: must be an IANA time zone"),
         (window(duration="0s"), "spec.rollout.windows.0.duration: duration must be 1m to 168h (value: '0s')"),
         (window(duration="168h1s"), "spec.rollout.windows.0.duration: duration must be 1m to 168h"),
-        ({"rollout": {"windows": [WINDOW] * 11}}, "spec.rollout.windows: List should have at most 10 items"),
+        (
+            {"rollout": {"windows": [WINDOW] * 11}},
+            "spec.rollout.windows: there are more entries than the maximum, 10; take some out",
+        ),
     ],
 )
 def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], told: str) -> None:
@@ -246,7 +255,7 @@ def test_a_policy_without_spec_is_invalid() -> None:
     """Nothing is assumed of an object that asks for nothing."""
     body = manifests.policy()
     del body["spec"]
-    with pytest.raises(InvalidPolicyError, match=r"^spec\.groupId: Field required"):
+    with pytest.raises(InvalidPolicyError, match=r"^spec\.groupId: this field is required"):
         parsing.policy_of(body)
 
 

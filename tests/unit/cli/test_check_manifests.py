@@ -320,3 +320,44 @@ def test_anchors_are_read(tmp_path: Path) -> None:
     path.write_text(textwrap.dedent(text))
     (subject,) = checked("--client=kafkajs", "-f", path)
     assert subject["settings"]["sessionTimeout"]["milliseconds"] == 2_000
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    """It is a finding of its own, however it cannot be read; a folder with nothing else says no more than that."""
+    bad, other = tmp_path / "bad", tmp_path / "other"
+    for folder in (bad, other):
+        folder.mkdir()
+        (folder / "a.env").write_bytes(b"\xff\xfe\x00A=1")
+        (folder / "b.env").write_bytes(b"A=" + b"1" * (4 * 1024 * 1024))
+    manifest(other, workload({"name": "app", "env": [{"name": NAME, "value": "1000"}]}))
+    messages = [finding["message"] for entry in checked(bad) for finding in entry["findings"]]
+    assert [message.partition("bad/")[2] for message in messages] == [
+        "a.env is no text in UTF-8",
+        "b.env is larger than 4 MiB, which is more than is read",
+    ]
+    assert sum(finding["code"] == "HT001" for entry in checked(other) for finding in entry["findings"]) == 2
+    assert [entry["settings"]["sessionTimeout"] for entry in checked(other) if entry["settings"]] == [
+        {"milliseconds": 1000, "origin": "given"}
+    ]
+
+
+def test_properties_may_be_in_the_encoding_that_java_reads(tmp_path: Path) -> None:
+    """A comment in ISO 8859-1 hides no setting; what is no text at all is still none."""
+    path = tmp_path / "consumer.properties"
+    path.write_bytes("# Größe\nsession.timeout.ms=6000\n".encode("iso-8859-1"))
+    (entry,) = checked("--client=java", path)
+    assert entry["settings"]["sessionTimeout"] == {"milliseconds": 6000, "origin": "given"}
+    path.write_bytes(b"\xff\xfe\0session.timeout.ms=6000")
+    assert "is no text in UTF-8" in refused("--client=java", path)
+
+
+@pytest.mark.parametrize("endless", ["/dev/zero", "large"])
+def test_a_file_that_another_names_is_read_within_limits(endless: str, tmp_path: Path) -> None:
+    """Compose's env_file may name a device, or a file that no machine could hold; the rest is checked."""
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(1 << 40)  # a hole: it takes no place
+    service = {"image": "app", "env_file": endless, "environment": {NAME: "1000"}}
+    path = tmp_path / "compose.yaml"
+    path.write_text(yaml.safe_dump({"services": {"app": service}}))
+    (entry,) = checked("--client=kafkajs", path)
+    assert entry["settings"]["sessionTimeout"]["milliseconds"] == 1000

@@ -104,7 +104,7 @@ def test_the_unknown_has_no_values() -> None:
     assert not said.is_known
     assert "session timeout 30s - TooLittleData" in text(said)
     assert "a heartbeat every too few were counted; by the settings" in text(said)
-    assert "Unknown: nothing is recommended" in text(said)
+    assert "Nothing is recommended" in text(said)
     assert recommend.document(said)["settings"]["sessionTimeout"]["recommendedMilliseconds"] is None
 
 

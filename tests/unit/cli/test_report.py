@@ -49,6 +49,12 @@ def test_a_folder_of_models_is_a_page(folder: Path, tmp_path: Path) -> None:
     assert found.errors == []
 
 
+def test_the_sample_is_a_page_of_its_own() -> None:
+    """Without a Prometheus and without a fit, of a model of last night: nothing of it is too old."""
+    (group,) = data("--sample").groups
+    assert (group.namespace, group.group, group.verdict) == ("shop", "orders", "Change")
+
+
 def test_the_page_goes_to_the_standard_output_where_that_is_asked_for(folder: Path) -> None:
     """A pipe gets the page, whole."""
     assert parsed(run("--models", str(folder), "-o", "-").stdout).errors == []

@@ -14,4 +14,4 @@ def test_a_configuration_that_does_not_fit_is_one_sentence(tmp_path: Path) -> No
     result = CliRunner().invoke(cli, ["webhook", "--config", str(path)])
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "drain: write a duration as text, like 60s" in result.stderr
+    assert " has no unit; write a duration as text, such as 60s" in result.stderr

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue, removal
-from heartbeat_tuner.clients.client import Circumstances, Client, Hung, Protocol
+from heartbeat_tuner.clients.client import Circumstances, Client, Protocol
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
 from heartbeat_tuner.clients.removal import Event
 from heartbeat_tuner.domain import durations
@@ -15,18 +15,9 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from tests.support import worlds
 
 ROWS = [
-    *("aiokafka", "confluent-kafka-javascript", "confluent-kafka-python", "connect", "franz-go", "java", "java-kip848"),
-    *(
-        "kafka-go",
-        "kafka-node",
-        "kafka-python",
-        "kafkajs",
-        "node-rdkafka",
-        "platformatic",
-        "sarama",
-        "spring",
-        "streams",
-    ),
+    *("aiokafka", "confluent-kafka-javascript", "confluent-kafka-python", "confluent-kafka-python-kip848", "connect"),
+    *("franz-go", "java", "java-kip848", "kafka-go", "kafka-node", "kafka-python", "kafkajs", "node-rdkafka"),
+    *("platformatic", "sarama", "share", "spring", "streams", "streams-kip1071"),
 ]
 
 cards = st.sampled_from(list(catalogue.CLIENTS.values()))
@@ -61,9 +52,7 @@ def test_a_card_fits_together(card: Client) -> None:
     assert card.rebalance_wait in card.settings
     assert set(card.must_cover_session) <= set(card.settings)
     assert card.violations(card.defaults) == ()
-    assert (card.hung is Hung.LEAVES) == bool(
-        {Setting.MAX_POLL_INTERVAL} & set(card.settings) or card.name == "connect"
-    )
+    assert card.hung.has_limit == bool({Setting.MAX_POLL_INTERVAL} & set(card.settings) or card.name == "connect")
     assert all(advice.endswith(".") for advice in card.advice)
 
 
@@ -170,6 +159,10 @@ MEASURED = [
     ("confluent-kafka-python", "45s", "1600ms", "500ms", Circumstances(), 2.0),
     ("confluent-kafka-python", "45s", "100ms", "500ms", Circumstances(), 0.49),
     ("confluent-kafka-python", "45s", "1s", "500ms", Circumstances(round_trip=worlds.seconds(1.5)), 2.005),
+    ("confluent-kafka-python-kip848", "45s", "700ms", "500ms", Circumstances(), 0.701),
+    ("confluent-kafka-python-kip848", "10s", "1s", "500ms", Circumstances(round_trip=worlds.seconds(1.5)), 9.65),
+    ("streams-kip1071", "10s", "1s", "500ms", Circumstances(round_trip=worlds.seconds(1.5)), 1.616),
+    ("share", "45s", "5s", "500ms", Circumstances(), 5.001),
     ("confluent-kafka-javascript", "30s", "1s", "500ms", Circumstances(), 1.001),
     ("platformatic", "60s", "3s", "5s", Circumstances(), 3.004),
     ("platformatic", "60s", "1s", "5s", Circumstances(round_trip=worlds.seconds(1.5)), 2.506),
@@ -211,6 +204,8 @@ def test_a_period_holds_what_was_measured(
         ("java", Event.HUNG, ("6s", "1s", "500ms", "6s"), Circumstances(), 6.2),
         ("java-kip848", Event.HUNG, ("45s", "5s", "500ms", "6s"), Circumstances(), 10.0),
         ("confluent-kafka-python", Event.HUNG, ("6s", "1s", "500ms", "6s"), Circumstances(), 6.4),
+        ("confluent-kafka-python-kip848", Event.HUNG, ("6s", "1s", "500ms", "6s"), Circumstances(), 11.9),
+        ("streams-kip1071", Event.CLOSED, ("6s", "1s", "500ms"), Circumstances(), 0.0),
         ("confluent-kafka-javascript", Event.HUNG, ("6s", "1s", "500ms", "6s"), Circumstances(), 12.4),
         ("aiokafka", Event.HUNG, ("6s", "1s", "500ms", "6s"), Circumstances(), 6.0),
         ("kafka-python", Event.HUNG, ("6s", "1s", "500ms", "6s"), Circumstances(), 7.0),

@@ -26,7 +26,7 @@ def test_the_storm_is_seen_explained_and_may_be_cured_at_once() -> None:
 def test_a_group_without_evictions_is_left_alone() -> None:
     """Nothing in the record asks for a change, so none is made."""
     decision = decide(worlds.situation())
-    assert (decision.verdict, decision.finding.reason) == (Verdict.HEALTHY, Reason.HEALTHY)
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
     assert decision.target is None
     assert decision.to_apply is None
 

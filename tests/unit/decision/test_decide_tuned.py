@@ -220,7 +220,7 @@ def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any],
 def test_a_group_without_partitions_is_not_reckoned_with() -> None:
     """Nobody knows what its standstill would cost; its record still speaks."""
     decision = decide(known(partitions=0))
-    assert (decision.verdict, decision.forecast) == (Verdict.HEALTHY, None)
+    assert (decision.verdict, decision.forecast) == (Verdict.UNPROVEN, None)
 
 
 def test_a_cure_by_the_record_is_forecast_too() -> None:
@@ -300,7 +300,7 @@ def test_a_model_that_says_nothing_of_absences_compares_no_values() -> None:
     """Nobody knows then what a session must bear."""
     gaps = fitted.fitted(client="java", quantities={POLL_GAP: fitted.quantity(largest_s=4.0)})
     decision = decide(dataclasses.replace(known(), model=gaps))
-    assert (decision.verdict, decision.forecast) == (Verdict.HEALTHY, None)
+    assert (decision.verdict, decision.forecast) == (Verdict.UNPROVEN, None)
     assert "says nothing of absences" in decision.outlook
 
 
@@ -336,11 +336,20 @@ def test_a_quiet_group_is_no_group_whose_absences_do_not_show(changes: dict[str,
     assert decision.forecast is None
 
 
-@pytest.mark.parametrize(("expected", "verdict"), [(1.0, Verdict.HEALTHY), (1.1, Verdict.UNKNOWN)])
-def test_who_is_expected_to_miss_the_objective_is_not_called_healthy(expected: float, verdict: Verdict) -> None:
-    """A quiet record is no word that all is well, where weeks of history say that it is not."""
-    now = Prediction(10.0, 1.0, expected, 5.0, 25.0, 5.0)
-    stays = Answer(Verdict.HEALTHY, Reason.HEALTHY, "Left as it is", now=now, objective_met=False)
+@pytest.mark.parametrize(
+    ("expected", "upper", "verdict", "reason"),
+    [
+        (0.5, 1.0, Verdict.HEALTHY, Reason.HEALTHY),
+        (1.0, 5.0, Verdict.UNPROVEN, Reason.LIKELY_WITHIN),
+        (1.1, 5.0, Verdict.UNPROVEN, Reason.ABOVE_OBJECTIVE),
+    ],
+)
+def test_only_who_surely_meets_the_objective_is_called_healthy(
+    expected: float, upper: float, verdict: Verdict, reason: Reason
+) -> None:
+    """A quiet record is no word that all is well, where weeks of history say that it may not be."""
+    now = Prediction(10.0, 1.0, expected, upper, 25.0, 5.0)
+    stays = Answer(Verdict.HEALTHY, Reason.HEALTHY, "Left as it is", now=now, confidence=Confidence.HIGH)
     decision = decide(known(), answer=lambda _: stays)
-    assert (decision.verdict, decision.target) == (verdict, None)
-    assert ("1.1 a month are expected" in decision.finding.message) is (verdict is Verdict.UNKNOWN)
+    assert (decision.verdict, decision.finding.reason, decision.target) == (verdict, reason, None)
+    assert (f"{expected:g} evictions of live members" in decision.finding.message) is (verdict is Verdict.UNPROVEN)

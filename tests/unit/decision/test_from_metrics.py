@@ -1,6 +1,7 @@
 """A decision from metrics alone is the operator's own; what only a broker or a cluster knows is never made up."""
 
 import dataclasses
+import math
 from datetime import datetime, timedelta
 
 import pytest
@@ -17,7 +18,7 @@ from heartbeat_tuner.domain.kafka_groups import GroupState
 from heartbeat_tuner.domain.liveness import LivenessSettings, ValueSource
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, Prediction, Verdict
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -31,6 +32,7 @@ from tests.support.worlds import HOUR, NOW
 
 LONG_AGO = NOW - HOUR - timedelta(minutes=5)
 PODS = worlds.pods()
+SAFE = Prediction(10.0, 1.0, 0.1, 0.5, 25.0, 5.0)
 
 
 def seen(
@@ -83,7 +85,8 @@ def test_a_storm_is_cured_as_the_operator_would() -> None:
 def test_a_quiet_group_is_left_alone() -> None:
     """Whatever its settings."""
     decision = decide(from_metrics.watched(seen(counters.quiet(PODS, LONG_AGO, NOW), worlds.settings())))
-    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
+    assert decision.target is None
 
 
 def test_pods_are_those_with_fresh_samples_and_began_with_their_first() -> None:
@@ -119,6 +122,32 @@ def test_a_rare_scrape_is_fresh_for_longer() -> None:
     late = dataclasses.replace(seen(thinned), now=NOW + timedelta(seconds=200))
     assert len(from_metrics.watched(late).workload.pods) == 3
     assert len(from_metrics.watched(dataclasses.replace(late, now=NOW + timedelta(seconds=700))).workload.pods) == 0
+
+
+def test_fencings_at_the_broker_are_counted_by_losses_or_not_known() -> None:
+    """A member that rebalanced and shows no listener may have been fenced; a group in which none did was not."""
+
+    def watched(rejoins: int, lost: Answers | None = None) -> Record | Unknown:
+        joins = [counters.counter(pod, LONG_AGO, NOW, lambda s: 1 + rejoins * (s > 3_000)) for pod in PODS]
+        found = java({**java_consumers(), Quantity.REBALANCES: joins, **(lost or {})})
+        told = dataclasses.replace(found.told, rebalancing=Rebalancing.CONSUMER)
+        return from_metrics.watched(dataclasses.replace(found, told=told)).record
+
+    calm = watched(0)
+    assert isinstance(calm, Record)
+    assert calm.hidden is None
+    unknown = watched(1)
+    assert isinstance(unknown, Unknown)
+    assert "whether members of group orders were fenced is not known: pod " in unknown.message
+    lost = {
+        quantity: [
+            counters.counter(pod, LONG_AGO, NOW, lambda s: 0.01 if 3_000 < s < 3_060 else math.nan) for pod in PODS
+        ]
+        for quantity in (Quantity.TASKS_LOST_LATENCY_MAX, Quantity.TASKS_ASSIGNED_LATENCY_MAX)
+    }
+    fenced = watched(1, lost)
+    assert isinstance(fenced, Record)
+    assert (fenced.evictions, fenced.hidden) == (len(PODS), None)
 
 
 def test_lost_ids_of_java_consumers_are_evictions() -> None:
@@ -259,7 +288,7 @@ def test_a_model_alone_does_not_cure_a_storm() -> None:
 @pytest.mark.parametrize(
     ("found", "verdict"),
     [
-        (Answer(Verdict.HEALTHY, Reason.HEALTHY, "left"), Verdict.HEALTHY),
+        (Answer(Verdict.HEALTHY, Reason.HEALTHY, "left", now=SAFE, confidence=Confidence.HIGH), Verdict.HEALTHY),
         (Answer(Verdict.CHANGE, Reason.CHEAPER, "set", target=worlds.settings()), Verdict.CHANGE),
         (Answer(Verdict.INFEASIBLE, Reason.INFEASIBLE, "collide"), Verdict.INFEASIBLE),
         (Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, "no"), Verdict.UNKNOWN),

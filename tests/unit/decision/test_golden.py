@@ -16,6 +16,9 @@ from tests.golden.cases import CaseError
 OUTSIDE_OF_DECIDE = {Reason.NO_SERIES}
 """That rooms beside `decide` give: what metrics alone cannot say."""
 
+SHOWN_IN_OBJECTIVE_MET = {Reason.WITHIN_OBJECTIVE}
+"""That only the condition ObjectiveMet has; `evictions/test_objective_proof.py` shows it."""
+
 PASSED_ON = {Reason.PROMETHEUS_UNREACHABLE, Reason.METRICS_STALE, Reason.WORSE, Reason.ROLLOUT_FAILED}
 """That what measures or verifies gives, and decide passes on."""
 
@@ -42,7 +45,7 @@ def test_every_reason_and_verdict_has_a_case() -> None:
     decided = [yaml.safe_load(files.accepted(name)) for name in files.names()]
     findings = [*decided, *(case["hold"] for case in decided if "hold" in case)]
     shown = {Reason(finding["reason"]) for finding in findings}
-    assert shown == (given - OUTSIDE_OF_DECIDE) | PASSED_ON
+    assert shown == (given - OUTSIDE_OF_DECIDE - SHOWN_IN_OBJECTIVE_MET) | PASSED_ON
     assert {Verdict(case["verdict"]) for case in decided} == set(Verdict)
 
 
@@ -92,13 +95,13 @@ def test_what_is_accepted_is_written_and_shown(tmp_path: Path) -> None:
     (tmp_path / "gone.decision.yaml").write_text("verdict: Change\n")
     changes = golden.accept(tmp_path)
     assert "+++ calm, now\n" in changes
-    assert "+verdict: Healthy\n" in changes
+    assert "+verdict: Unproven\n" in changes
     assert "--- gone, accepted\n" in changes
     assert "-verdict: Change\n" in changes
     assert sorted(path.name for path in tmp_path.iterdir()) == ["calm.decision.yaml", "calm.input.yaml"]
     assert golden.accept(tmp_path) == ""
     (tmp_path / "calm.input.yaml").write_text("policy: {client: {library: kafkajs}}\nrecord: {evictions: 1}\n")
-    assert "no change is needed: no eviction," in golden.accept(tmp_path)
+    assert "no live member has been evicted since" in golden.accept(tmp_path)
 
 
 def test_a_case_that_cannot_be_read_is_named(tmp_path: Path) -> None:

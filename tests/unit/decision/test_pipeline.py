@@ -41,7 +41,10 @@ def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
     [
         (BLIND, [("record_is_unknown", Reason.METRICS_STALE)]),
         (MIXED, [("pods_differ", Reason.ROLLOUT_IN_PROGRESS)]),
-        (worlds.situation(), [("no_values_can_be_compared", Reason.HEALTHY)]),
+        (
+            worlds.situation(),
+            [("no_values_can_be_compared", Reason.HEALTHY), ("objective_is_shown_to_be_met", Reason.TOO_EARLY)],
+        ),
         (
             UNSOUND,
             [("no_values_can_be_compared", Reason.HEALTHY), ("healthy_values_hold_at_rest", Reason.UNSOUND_SETTINGS)],
@@ -62,7 +65,7 @@ def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
     ids=[
         "no metrics",
         "pods differ",
-        "healthy",
+        "unproven",
         "healthy, but not at rest",
         "a storm",
         "a storm, recommended only",

@@ -79,6 +79,13 @@ def test_losses_that_are_a_window_apart_are_each_counted() -> None:
     assert counted(losing(100, 300, 900)) == 3
 
 
+def test_a_stream_thread_that_lost_its_tasks_was_fenced() -> None:
+    """In a group of the streams protocol the consumer's own metric shows nothing."""
+    shown = losing(100, 300)
+    tasks = {Quantity.TASKS_LOST_LATENCY_MAX: shown[Quantity.PARTITIONS_LOST_LATENCY_MAX]}
+    assert counted({**losing(), **tasks}) == 2
+
+
 def test_losses_within_a_window_may_be_one_and_count_as_one() -> None:
     """The second only keeps the number there for longer."""
     assert counted(losing(100, 120)) == 1

@@ -71,6 +71,18 @@ def test_cures_go_first_then_savings_then_names(given_in: Sequence[Decided]) -> 
     assert budget.in_turn(given_in) == QUEUE
 
 
+def test_reverts_go_before_cures() -> None:
+    """Harm that a change of ours did ends first, whatever a cure elsewhere saves, and in whatever namespace it is."""
+    cure = wants("a", Reason.DANGER, saves=900.0)
+    begun = wants("z", Reason.CHEAPER, saves=-1.0)
+    revert = dataclasses.replace(begun, decision=dataclasses.replace(begun.decision, reverts=True))
+    assert budget.in_turn([cure, revert]) == [revert, cure]
+    assert budget.next_in_turn([revert, cure], of_fleet(1)) == [revert]
+    elsewhere = wants("a", Reason.DANGER, saves=900.0, namespace="town")
+    assert budget.next_in_turn([revert, elsewhere], of_fleet(2, "x", shared=True)) == [elsewhere]
+    assert budget.next_in_turn([revert, elsewhere], of_fleet(4, "x", "y", "w", namespace="shop")) == [revert]
+
+
 def test_who_is_held_by_another_gate_does_not_queue() -> None:
     """Nor who has nothing to write."""
     held = wants("a", Reason.DANGER, hold=Finding(Reason.COOLDOWN, "too soon"))
@@ -295,8 +307,8 @@ async def test_a_thousand_policies_change_five_at_a_time() -> None:
         "5 rollouts of the tuner's are under way in the fleet (Deployment shop/g0-consumer, "
         "Deployment shop/g1-consumer, Deployment shop/g10-consumer, Deployment shop/g100-consumer, "
         "Deployment shop/g101-consumer), and "
-        "rollout.maxConcurrent of the operator's configuration allows 5; this change waits for its turn: cures first, "
-        "then what saves most"
+        "rollout.maxConcurrent of the operator's configuration allows 5; this change waits for its turn: reverts "
+        "first, then cures, then what saves most"
     )
     assert stage.condition("Recommended", waiting)[0] == "True"
     writes = stage.policies.writes

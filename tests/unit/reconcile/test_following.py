@@ -181,14 +181,26 @@ def test_a_second_change_is_compared_with_the_time_under_the_first() -> None:
 
 def test_a_history_is_trimmed_once_a_week() -> None:
     """Each time is a status to write."""
-    old = NOW - 60 * DAY
-    watched = group(history=EvictionHistory(old, AFTER, group=GROUP))
+    old, evicted_s = NOW - 60 * DAY, (NOW - 50 * DAY).timestamp()
+    watched = group(history=EvictionHistory(old, AFTER, (evicted_s,), group=GROUP))
     watched.look()
     first = watched.history.since
     assert first == NOW + MINUTE - 42 * DAY
     for _ in range(6):
         watched.look(after=DAY)
     assert watched.history.since == first
+
+
+@pytest.mark.parametrize(
+    ("days", "gaps", "kept_days"), [(60, 0, 60), (97, 0, 97), (99, 0, 91), (60, 32, 60), (60, 33, 42)]
+)
+def test_a_quiet_history_is_long_enough_to_show_that_it_is_quiet(days: int, gaps: int, kept_days: int) -> None:
+    """Ninety days without an eviction show one a month; one with many gaps keeps its room for those that come."""
+    since_s = (NOW - days * DAY).timestamp()
+    hidden = tuple((since_s + 7200.0 * number, since_s + 7200.0 * number + 60.0) for number in range(gaps))
+    watched = group(history=EvictionHistory(NOW - days * DAY, AFTER, (), hidden, group=GROUP))
+    watched.look()
+    assert watched.history.since - NOW in (-kept_days * DAY, MINUTE - kept_days * DAY)
 
 
 def test_nothing_is_learnt_from_a_step_of_scale() -> None:

@@ -59,7 +59,7 @@ async def test_a_shard_has_its_part_of_the_rollouts() -> None:
     assert stage.message("Applied", waiting) == (
         "2 rollouts of the tuner's are under way in shard 0 of 3 (Deployment shop/g0-consumer, Deployment "
         "shop/g1-consumer), and rollout.maxConcurrent of the operator's configuration allows 2 in this shard; this "
-        "change waits for its turn: cures first, then what saves most"
+        "change waits for its turn: reverts first, then cures, then what saves most"
     )
 
 

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from heartbeat_tuner.adapters.files import kustomize, kustomize_patches, manifest_yaml
+from heartbeat_tuner.adapters.files import file_texts, kustomize, kustomize_patches, manifest_yaml
 from heartbeat_tuner.adapters.files.manifest_yaml import ManifestError
 from heartbeat_tuner.lint.found_settings import FileProblem
 
 MOST_FOLDERS: Final = 200
 """That one build may visit: a folder may be named by several others."""
-
-LARGEST_FILE: Final = 4 * 1024 * 1024
 
 _LONGEST_NAME: Final = 250
 """Bytes of one part of a path."""
@@ -129,7 +127,7 @@ def _resource(
         return _built(
             _real(inner), os.path.normpath(Path(name).parent / resource / inner.name), (*above, path), reading
         )
-    text = _text(at)
+    text = file_texts.beside(at)
     if text is None:
         reading.problems.append(FileProblem(name, f"{name} builds on {resource[:120]}, which cannot be read"))
         return []
@@ -151,7 +149,7 @@ def _with_maps(
 
     def text_of(beside: str) -> str | None:
         at = _beside(path, beside)
-        text = _text(at)
+        text = file_texts.beside(at)
         if text is not None:
             reading.beside.add(_real(at))
         return text
@@ -184,7 +182,7 @@ def _contents(path: Path, name: str, patch: str, reading: _Reading) -> Iterator[
     text: str | None = patch
     if "\n" not in patch and not patch.lstrip().startswith(("{", "[")):
         at = _beside(path, patch)
-        text = _text(at)
+        text = file_texts.beside(at)
         reading.consumed.add(_real(at))
     if text is None:
         raise ManifestError(f"the patch {patch[:120]} cannot be read")
@@ -239,7 +237,7 @@ def _placed(body: _Object, namespace: Any, counts: Mapping[str, Any]) -> _Object
 def _document(path: Path, name: str, reading: _Reading) -> Mapping[str, Any]:
     """Return a kustomization; an empty one where it cannot be read, which is a problem."""
     try:
-        documents = manifest_yaml.documents(_text(path) or "", name)
+        documents = manifest_yaml.documents(file_texts.beside(path) or "", name)
     except ManifestError as error:
         reading.problems.append(FileProblem(name, str(error)))
         return {}
@@ -274,13 +272,3 @@ def _beside(path: Path, name: str) -> Path:
 def _real(path: Path) -> Path:
     """Return a path without links; unlike `resolve`, a circle of them is no error."""
     return Path(os.path.realpath(path))
-
-
-def _text(path: Path) -> str | None:
-    """Return the text of a file; None where it cannot be read, or is larger than a manifest."""
-    try:
-        if not path.is_file() or path.stat().st_size > LARGEST_FILE:
-            return None
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError):
-        return None

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.files import (
     compose_files,
+    file_texts,
     kustomize,
     kustomize_builds,
     manifest_files,
@@ -259,9 +260,8 @@ def _beside(path: Path | None, taken: set[Path]) -> Callable[[str], str | None]:
     def text_of(name: str) -> str | None:
         if path is None:
             return None
-        try:
-            text = (path.parent / name).read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError, ValueError):
+        text = file_texts.beside(path.parent / name)
+        if text is None:
             return None
         if name != ".env":  # Compose takes variables from it, and so may the application
             taken.add((path.parent / name).resolve())

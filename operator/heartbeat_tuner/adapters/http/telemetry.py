@@ -87,7 +87,9 @@ class Telemetry:
             "1: no change of values begins until a person resumes, in all of the fleet or in a part; 0 if they may.",
             registry=own,
         )
+        self._left = _left_gauge(own)
         self._passes: dict[int, _Pass] = {}
+        self._left_of: dict[int, Mapping[str, int]] = {}
         for verdict in Verdict:
             self._policies.labels(verdict.value)
         for target in ("workload", "status", "failed"):
@@ -111,6 +113,11 @@ class Telemetry:
         self._tell()
         self._count(writes)
 
+    def left_to_others(self, namespaces: Mapping[str, int], *, shard: int = 0) -> None:
+        """Show how many namespaces of a shard another installation owns, by why it does."""
+        self._left_of[shard] = namespaces
+        self._show_left()
+
     def looked_early(self, *, writes: Mapping[str, int], duration_s: float) -> None:
         """Count one look at edited policies; what is shown of policies follows with the next pass over all."""
         self._early.observe(duration_s)
@@ -128,11 +135,19 @@ class Telemetry:
     def leadership_ended(self, shard: int = 0) -> None:
         """Tell of no policy of a shard: another replica does, and a sum over all must not count them twice."""
         self._passes.pop(shard, None)
+        self._left_of.pop(shard, None)
         self._tell()
+        self._show_left()
 
     def _count(self, writes: Mapping[str, int]) -> None:
         for target, count in writes.items():
             self._writes.labels(target).inc(count)
+
+    def _show_left(self) -> None:
+        """Show the namespaces that are left to others by the shards that are led here."""
+        self._left.clear()
+        for why, count in (pair for counts in self._left_of.values() for pair in counts.items()):
+            self._left.labels(why).inc(count)
 
     def _tell(self) -> None:
         """Tell what the last pass of each shard found that is led here."""
@@ -176,3 +191,12 @@ class Telemetry:
     async def close(self) -> None:
         """Stop answering."""
         await self._pages.close()
+
+
+def _left_gauge(registry: CollectorRegistry) -> Gauge:
+    return Gauge(
+        "heartbeat_tuner_namespaces_left",
+        "Namespaces that the last pass left to another installation of the operator, by why that one owns them.",
+        ["why"],
+        registry=registry,
+    )

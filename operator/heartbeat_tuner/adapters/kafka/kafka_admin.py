@@ -25,6 +25,7 @@ from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
 from heartbeat_tuner.adapters.kafka.kafka_reading import GroupReading, Reader
+from heartbeat_tuner.adapters.kafka.undescribed_groups import UndescribedGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, GroupConfigRefusedError, NotLeaderError
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupConfig, GroupOverrides, UnreadableGroup
 from heartbeat_tuner.ports.leader_lease import Fence
@@ -47,8 +48,7 @@ LEAST_S: Final = 0.1
 """With less time than this no request is begun."""
 
 RENEW_S: Final = 300.0
-"""So long a request may have no answer until its group is asked for again, by a new client: librdkafka may look for its
-coordinator no more."""
+"""So long a request may have no answer until a new client asks again: librdkafka may look for none by then."""
 
 RETIRED_S: Final = 1_800.0
 """So long a client is left the time to get its answers; well below `kafka_client.UNENDED_S`, as all of these."""
@@ -154,6 +154,7 @@ class _Cluster:
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
         self._told_s = float("-inf")
+        self._undescribed = UndescribedGroups(name)
 
     def describe(self, group_ids: list[str], within_s: float) -> _Described:
         """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
@@ -164,7 +165,8 @@ class _Cluster:
             reading = self._reader.read(client, group_ids, self._answers.understood, within_s=within_s)
             if not reading.answered:
                 raise client.silence()
-            configured = self._with_configs(client, reading.answered, within_s=min(CONFIGS_S, within_s))
+            answered = self._undescribed.filled_in(client, reading.answered, within_s=min(self._timeout_s, within_s))
+            configured = self._with_configs(client, answered, within_s=min(CONFIGS_S, within_s))
         except ClusterUnreachableError:
             if not client.waiting:  # with its connections, and what it remembers of coordinators
                 self._retire()

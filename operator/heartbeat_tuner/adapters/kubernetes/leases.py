@@ -7,6 +7,7 @@ people; nobody here reads them.
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api
@@ -18,6 +19,8 @@ from heartbeat_tuner.ports.wall_clock import Clock
 
 API_VERSION: Final = api_paths.LEASES.api_version
 
+_NO_ANNOTATIONS: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 class KubernetesLeases:
     """One Lease object.
@@ -27,15 +30,25 @@ class KubernetesLeases:
         namespace: in which it is.
         name: of the Lease.
         clock: gives the times that people read in it.
+        annotations: that it has besides those of others.
     """
 
-    def __init__(self, api: KubernetesApi, *, namespace: str, name: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        api: KubernetesApi,
+        *,
+        namespace: str,
+        name: str,
+        clock: Clock,
+        annotations: Mapping[str, str] = _NO_ANNOTATIONS,
+    ) -> None:
         self._api = api
         self._folder = api_paths.collection(api_paths.LEASES, namespace)
         self._path = api_paths.item(api_paths.LEASES, name, namespace)
         self._name = name
         self._namespace = namespace
         self._clock = clock
+        self._annotations = annotations
 
     async def read(self) -> Lease | None:
         """Return the lease; None if it does not exist.
@@ -60,7 +73,7 @@ class KubernetesLeases:
         document = {
             "apiVersion": API_VERSION,
             "kind": "Lease",
-            "metadata": metadata,
+            "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **self._annotations}},
             "spec": {**spec, **_record(spec, claim, now=self._clock.now())},
         }
         method, path = ("POST", self._folder) if lease is None else ("PUT", self._path)

@@ -15,6 +15,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     as_ms,
     moment,
     moment_or_none,
+    on_durations,
     open_word,
     rules,
 )
@@ -53,9 +54,10 @@ class CanarySpec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                (
+                on_durations(
                     f"{as_ms('self.duration')} >= {durations.to_ms(SHORTEST)} && "
-                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}"
+                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}",
+                    "self.duration",
                 ),
                 _BAD_LENGTH,
             )

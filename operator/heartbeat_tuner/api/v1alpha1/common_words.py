@@ -26,7 +26,6 @@ DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "episodes": "Number of episodes of evictions, such as 2.",
         "evicting": "Sessions that evicted.",
         "message": "Explanation for people.",
-        "reasons": "Reasons for the values, one sentence each.",
         "conditions": "Conditions of the policy, one of each type.",
         "quantities": "Quantities that were measured.",
     }

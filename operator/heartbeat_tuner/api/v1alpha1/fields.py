@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from heartbeat_tuner.api.v1alpha1 import validation_words
 from heartbeat_tuner.domain import durations
 
 GROUP: Final = "heartbeat-tuner.dev"
@@ -23,9 +24,6 @@ UNPRINTABLE: Final = r"[\x00-\x1f\x7f\x{FFFD}]"
 """In CEL: characters that Kafka's and Prometheus' clients trip over, for all groups of one request."""
 
 MAX_MESSAGE: Final = 4096
-
-SHOWN_VALUE: Final = 200
-"""Characters of a value that a message repeats."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,19 +103,45 @@ def as_ms(path: str) -> str:
     return f"(!{path}.contains('d') ? duration({path}).getMilliseconds() : {with_days})"
 
 
+def on_durations(rule: str, *paths: str) -> str:
+    """Return a CEL rule that compares durations, and leaves those that cannot be read to the rule of the field itself.
+
+    Else the API server would add that this rule could not be evaluated, in words that name no field.
+
+    Args:
+        rule: what to compare.
+        paths: of the fields in it.
+    """
+    unreadable = " || ".join(f"!({_is_duration(path)})" for path in paths)
+    return f"{unreadable} || ({rule})"
+
+
+def _is_duration(path: str) -> str:
+    """Return the CEL expression that holds where a field is a duration that can be read."""
+    return f"{path}.matches(r'{DURATION}') && {_not_too_long(path)}"
+
+
+def _not_too_long(path: str) -> str:
+    return rf"!{path}.matches(r'[0-9]{{10}}') && !{path}.matches(r'[0-9]{{7}}(\.[0-9]+)?[mh]')"
+
+
 def open_word(description: str) -> WithJsonSchema:
     """Return the schema of a word that later versions may add to: an operator may be newer than the definition."""
     return WithJsonSchema({"type": "string", "maxLength": 64, "description": description})
 
 
-def first_error(error: ValidationError, root: str) -> str:
-    """Return the first thing that is wrong below `root`: field, rule and value."""
+def first_error(error: ValidationError, model: type[BaseModel], root: str) -> str:
+    """Return the first thing that is wrong with a document: field, value, rule and fix.
+
+    Args:
+        error: as pydantic raised it.
+        model: of the document.
+        root: what a person calls the document.
+    """
     first = error.errors()[0]
     where = ".".join([root, *(str(part) for part in first["loc"])])
-    rule = first["msg"].removeprefix("Value error, ")
-    value = repr(first["input"])
-    shown = value if len(value) <= SHOWN_VALUE else f"{value[:SHOWN_VALUE]}…"
-    return f"{where}: {rule} (value: {shown})"
+    value = f" (value: {validation_words.shown_value(first['input'])})" if validation_words.is_own(first) else ""
+    return f"{where}: {validation_words.sentence(first, model)}{value}"
 
 
 def moment(text: str) -> str:
@@ -183,7 +207,7 @@ Duration = Annotated[
                 _NOT_A_DURATION,
             ),
             (
-                r"!self.matches(r'[0-9]{10}') && !self.matches(r'[0-9]{7}(\.[0-9]+)?[mh]')",
+                _not_too_long("self"),
                 "must be a duration of at most 999999h: no clock holds longer ones",
             ),
         ),

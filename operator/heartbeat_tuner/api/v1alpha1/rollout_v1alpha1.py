@@ -13,7 +13,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, ConfigDict, Field
 
 from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanarySpec
-from heartbeat_tuner.api.v1alpha1.fields import Computed, Duration, Model, PositiveDuration, as_ms, rules
+from heartbeat_tuner.api.v1alpha1.fields import Computed, Duration, Model, PositiveDuration, as_ms, on_durations, rules
 from heartbeat_tuner.domain import durations
 
 _SOME_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -128,9 +128,10 @@ class WindowSpec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                (
+                on_durations(
                     f"{as_ms('self.duration')} >= {durations.to_ms(SHORTEST)} && "
-                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}"
+                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}",
+                    "self.duration",
                 ),
                 _BAD_LENGTH,
             )

@@ -18,6 +18,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     PositiveDuration,
     as_ms,
     group_id_rules,
+    on_durations,
     rules,
 )
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
@@ -125,6 +126,10 @@ def _lacking(setting: Setting) -> tuple[str, str]:
     )
 
 
+_DETECTION: Final = "self.objective.maxDetectionTime"
+_LEAST_SESSION: Final = "self.bounds.sessionTimeout.min"
+
+
 def _within_default(library: str) -> tuple[str, str]:
     """Return the rule that a bound leaves a session that the library's default of `maxDetectionTime` allows."""
     default_s = int(detection_time.usual(catalogue.client(library)).total_seconds())
@@ -132,7 +137,7 @@ def _within_default(library: str) -> tuple[str, str]:
         (
             f"self.client.library != '{library}' || (has(self.objective) && has(self.objective.maxDetectionTime)) || "
             "!has(self.bounds) || !has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
-            f"{as_ms('self.bounds.sessionTimeout.min')} <= {default_s * 1_000}"
+            + on_durations(f"{as_ms(_LEAST_SESSION)} <= {default_s * 1_000}", _LEAST_SESSION)
         ),
         (
             "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime, "
@@ -188,7 +193,7 @@ class Spec(Model):
             (
                 (
                     "!has(self.objective) || !has(self.objective.maxDetectionTime) || "
-                    f"{as_ms('self.objective.maxDetectionTime')} >= 1000"
+                    + on_durations(f"{as_ms(_DETECTION)} >= 1000", _DETECTION)
                 ),
                 "objective.maxDetectionTime must be at least 1s: no useful session is shorter",
             ),
@@ -196,7 +201,7 @@ class Spec(Model):
                 (
                     "!has(self.objective) || !has(self.objective.maxDetectionTime) || !has(self.bounds) || "
                     "!has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
-                    f"{as_ms('self.bounds.sessionTimeout.min')} <= {as_ms('self.objective.maxDetectionTime')}"
+                    + on_durations(f"{as_ms(_LEAST_SESSION)} <= {as_ms(_DETECTION)}", _LEAST_SESSION, _DETECTION)
                 ),
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),

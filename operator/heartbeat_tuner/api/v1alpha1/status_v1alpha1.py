@@ -29,6 +29,7 @@ from heartbeat_tuner.api.v1alpha1.fields import (
     open_word,
 )
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
+from heartbeat_tuner.api.v1alpha1.installation_v1alpha1 import InstallationStatus
 from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import SlotsStatus
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
@@ -40,7 +41,7 @@ CONSUMER: Final = "Consumer"
 """The protocol of a KIP-848 group, as `groupProtocol` names it."""
 
 OpenReason = Annotated[Reason, open_word("Reason for the result. docs/reference/reasons.md explains each.")]
-OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Change, Infeasible or Unknown.")]
+OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Unproven, Change, Infeasible or Unknown.")]
 
 
 class ConditionStatus(enum.StrEnum):
@@ -75,7 +76,7 @@ class Condition(Model):
 
 
 class Recommendation(Model):
-    """Recommended values, and the reasons."""
+    """Recommended values. The condition Recommended has the reason."""
 
     target: SettingValues
     lower: Annotated[
@@ -87,7 +88,6 @@ class Recommendation(Model):
     uncapped: Annotated[
         SettingValues | None, Field(description="Best values without the policy's bounds, if the bounds change them.")
     ] = None
-    reasons: Annotated[list[Annotated[str, Field(max_length=MAX_MESSAGE)]], Field(max_length=8)]
 
 
 class Summary(Model):
@@ -233,6 +233,7 @@ class Status(Model):
     """Observed state, and what the operator did."""
 
     observed_generation: int | None = None
+    installation: InstallationStatus | None = None
     verdict: OpenVerdict | None = None
     reason: OpenReason | None = None
     group_protocol: Annotated[

@@ -1,10 +1,10 @@
 """`spec.objective` and `spec.bounds` of a `ConsumerGroupPolicy` v1alpha1: the targets."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
 
-from heartbeat_tuner.api.v1alpha1.fields import Duration, Model, PositiveDuration, as_ms, rules
+from heartbeat_tuner.api.v1alpha1.fields import Duration, Model, PositiveDuration, as_ms, on_durations, rules
 
 
 class ObjectiveSpec(Model):
@@ -33,7 +33,8 @@ class DurationRange(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                f"!has(self.min) || !has(self.max) || {as_ms('self.min')} <= {as_ms('self.max')}",
+                "!has(self.min) || !has(self.max) || "
+                + on_durations(f"{as_ms('self.min')} <= {as_ms('self.max')}", "self.min", "self.max"),
                 "min must not be greater than max; swap them or leave one out",
             )
         )
@@ -41,6 +42,10 @@ class DurationRange(Model):
 
     min: Annotated[Duration | None, Field(description="Lowest recommended value, such as 10s.")] = None
     max: Annotated[PositiveDuration | None, Field(description="Highest recommended value, such as 60s.")] = None
+
+
+_LEAST_BEAT: Final = "self.heartbeatInterval.min"
+_MOST_SESSION: Final = "self.sessionTimeout.max"
 
 
 class Bounds(Model):
@@ -52,7 +57,7 @@ class Bounds(Model):
                 (
                     "!has(self.heartbeatInterval) || !has(self.heartbeatInterval.min) || !has(self.sessionTimeout) || "
                     "!has(self.sessionTimeout.max) || "
-                    f"{as_ms('self.heartbeatInterval.min')} < {as_ms('self.sessionTimeout.max')}"
+                    + on_durations(f"{as_ms(_LEAST_BEAT)} < {as_ms(_MOST_SESSION)}", _LEAST_BEAT, _MOST_SESSION)
                 ),
                 "heartbeatInterval.min must be below sessionTimeout.max: a session must outlast a heartbeat",
             )

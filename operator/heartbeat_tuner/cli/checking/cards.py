@@ -165,7 +165,7 @@ def groups(client: Client) -> str:
 
 def rules(client: Client) -> list[str]:
     """Return what the library and the broker refuse, as sentences."""
-    at_broker = client.protocols[0] is Protocol.CONSUMER
+    at_broker = client.protocols[0].is_at_broker
     rules = []
     if at_broker:
         rules.append("The broker refuses a heartbeat interval of the group that is not below its session timeout.")
@@ -179,11 +179,12 @@ def rules(client: Client) -> list[str]:
         rules.append("It refuses to start with a heartbeat interval that is not below the session timeout.")
     of = "the session timeout" if client.poll_limit_factor == 1 else "half of the session timeout"
     rules += [f"It refuses to start with {client.names[setting]} below {of}." for setting in client.must_cover_session]
-    if Protocol.CONSUMER in client.protocols:
-        own = "ignores those that it has" if client.ignores_broker_settings else "refuses to start with one of its own"
-        rules.append(
-            f"In a group of the consumer protocol, session timeout and heartbeat interval are the broker's: it {own}."
-        )
+    own = "ignores those that it has" if client.ignores_broker_settings else "refuses to start with one of its own"
+    rules += [
+        f"In a group of the {protocol} protocol, session timeout and heartbeat interval are the broker's: it {own}."
+        for protocol in client.protocols
+        if protocol.is_at_broker
+    ]
     if not at_broker:
         bounds = _between(DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
         rules.append(f"A broker lets it join with a session timeout within its bounds only, {bounds} by default.")

@@ -13,7 +13,8 @@ from typing import Final
 
 import click
 
-from heartbeat_tuner.adapters.files import settings_files
+from heartbeat_tuner.adapters.files import file_texts, settings_files
+from heartbeat_tuner.adapters.files.file_texts import LARGEST_FILE
 from heartbeat_tuner.adapters.files.settings_files import FilesRead, SettingsFile
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients.client import Client
@@ -24,9 +25,6 @@ from heartbeat_tuner.lint.checked_settings import IdSource, LintFinding
 from heartbeat_tuner.lint.found_consumers import FoundConsumer, ReadingOptions
 from heartbeat_tuner.lint.found_settings import FileProblem, FoundSettings
 from heartbeat_tuner.lint.rules import reading_rules, static_id_rules
-
-LARGEST_FILE: Final = 4 * 1024 * 1024
-"""Bytes; a chart rendered with all its definitions is smaller."""
 
 MOST_FILES: Final = 2_000
 """Of one folder; more are no configuration of consumers."""
@@ -93,7 +91,8 @@ def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | No
     twice = next((path for path, times in Counter(paths).items() if times > 1), None)
     if twice is not None:
         raise UsageProblem(f"{_shown(twice)} is named twice; name it once")
-    named: list[tuple[str, list[SettingsFile]]] = [(_shown(path), list(_files(path))) for path in paths]
+    unread: list[FileProblem] = []
+    named: list[tuple[str, list[SettingsFile]]] = [(_shown(path), list(_files(path, unread))) for path in paths]
     if env_file is not None:
         named.append((_shown(env_file), [_file(env_file, env=True)]))
     files = list({(file.name, file.path): file for _, group in named for file in group}.values())
@@ -103,7 +102,7 @@ def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | No
     places = list(_chosen(contents.places, request.container))
     read = [consumer for each in places for consumer in _consumers(each, request)]
     read += _perhaps(places, read, request.reading)
-    problems = list(_unreadable(contents.problems, {file.name: file.path for file in files}))
+    problems = list(_unreadable([*unread, *contents.problems], {file.name: file.path for file in files}))
     silent = list(_silent(named, [*problems, *read], contents))
     everyone = _named_variables(_distinct([*problems, *silent, *read]), places, request.reading)
     return CheckInput(
@@ -181,7 +180,8 @@ def _silent(
     """Yield a place without a consumer for each argument in which nothing was found."""
     for name, files in named:
         theirs = {file.name for file in files}
-        if any(consumer.file in theirs for consumer in read) or theirs & set(contents.helpers):
+        inside = (consumer.file in theirs or Path(consumer.file).is_relative_to(name) for consumer in read)
+        if any(inside) or theirs & set(contents.helpers):
             continue
         passed = f"; {', '.join(contents.passed_over)} cannot be checked" if contents.passed_over else ""
         phrase = (
@@ -232,8 +232,8 @@ def _distinct(read: Sequence[FoundConsumer]) -> list[FoundConsumer]:
     return everyone
 
 
-def _files(path: Path) -> Iterator[SettingsFile]:
-    """Yield the file, or those of the folder that may hold settings."""
+def _files(path: Path, unread: list[FileProblem]) -> Iterator[SettingsFile]:
+    """Yield the file, or those of the folder that may hold settings; of a folder note which cannot be read."""
     if path == Path("-") or not path.is_dir():
         yield _file(path)
         return
@@ -242,13 +242,16 @@ def _files(path: Path) -> Iterator[SettingsFile]:
         parts = inner.relative_to(path).parts
         if any(part in _SKIPPED or (part.startswith(".") and part != inner.name) for part in parts[:-1]):
             continue
-        if inner.is_file() and settings_files.is_settings_file(inner) and inner.stat().st_size <= LARGEST_FILE:
+        if settings_files.is_settings_file(inner) and inner.is_file():
             count += 1
             if count > MOST_FILES:
                 raise UsageProblem(
                     f"{_shown(path)} has more than {MOST_FILES} files of settings; name the folders inside"
                 )
-            yield _file(inner)
+            try:
+                yield _file(inner)
+            except UsageProblem as problem:
+                unread.append(FileProblem(_shown(inner), problem.message))
 
 
 def _file(path: Path, *, env: bool = False) -> SettingsFile:
@@ -273,10 +276,10 @@ def _text(path: Path) -> str:
         raise UsageProblem(
             f"{_shown(path)} is larger than {LARGEST_FILE // 1024 // 1024} MiB, which is more than is read"
         )
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageProblem(f"{_shown(path)} is no text in UTF-8") from error
+    text = file_texts.decoded(content, path.name)
+    if text is None:
+        raise UsageProblem(f"{_shown(path)} is no text in UTF-8")
+    return text
 
 
 def _shown(path: Path) -> str:

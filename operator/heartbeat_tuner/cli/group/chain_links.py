@@ -22,6 +22,7 @@ from heartbeat_tuner.decision.profile import group_profile
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.verdicts import headline
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.metrics.measured import OF_THE_GROUP
 from heartbeat_tuner.models.failure_profile import FailureProcess, Profile
@@ -64,7 +65,7 @@ def chain(case: Case, *, by_options: bool = True) -> list[Link]:
     if case.decision is not None:
         decision = case.decision
         sentence = f"{decision.finding.message}{f'. {decision.advice}' if decision.advice else ''}."
-        links.append(Link("answer", f"{decision.verdict}: {decision.finding.reason}", sentences=(sentence,)))
+        links.append(Link("answer", headline(decision.verdict, decision.finding.reason), sentences=(sentence,)))
     return links
 
 

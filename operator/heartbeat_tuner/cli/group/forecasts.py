@@ -5,9 +5,13 @@ from typing import Any
 from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Prediction, Verdict
 
 _MANY = 1000
+
+_IS_MET = {Reason.WITHIN_OBJECTIVE: True, Reason.ABOVE_OBJECTIVE: False}
+"""Whether the objective is met, where either is shown."""
 
 
 def number(value: float) -> str:
@@ -47,10 +51,10 @@ def forecast_rows(case: Case) -> list[tuple[str, str, str, str]]:
 
 def forecast_object(case: Case) -> dict[str, Any] | None:
     """Return the same as plain values; None if no model says anything."""
-    forecast = None if case.decision is None else case.decision.forecast
+    decision, answer = case.decision, case.found
+    forecast = None if decision is None else decision.forecast
     if forecast is None:
         return None
-    answer = case.found
     return {
         "now": _prediction(forecast.now),
         "recommended": None if forecast.new is None else _prediction(forecast.new),
@@ -58,7 +62,7 @@ def forecast_object(case: Case) -> dict[str, Any] | None:
         if forecast.lower is None or forecast.upper is None
         else [durations.to_ms(forecast.lower), durations.to_ms(forecast.upper)],
         "confidence": forecast.confidence.value,
-        "objectiveMet": None if answer is None else answer.objective_met,
+        "objectiveMet": None if decision is None or decision.proof is None else _IS_MET.get(decision.proof.reason),
         "waitForRestart": answer is not None and answer.wait_for_restart,
         "onlyRecommend": answer is not None and answer.only_recommend,
     }

@@ -8,16 +8,19 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from heartbeat_tuner.cli.checking import completion
 from heartbeat_tuner.cli.doctor import FORMATS
 from heartbeat_tuner.cli.group import inferred_client, prometheus_options, sample_group
+from heartbeat_tuner.cli.group.group_names import group_names
 from heartbeat_tuner.cli.group.inferred_client import ClientChoice
 from heartbeat_tuner.cli.group.option_values import bounds_of, option
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
-from heartbeat_tuner.cli.options import FiniteNumber, client_of, duration
+from heartbeat_tuner.cli.options import FiniteNumber, NeededText, client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.java import JAVA_KIP848
+from heartbeat_tuner.clients.java_groups import STREAMS_KIP1071
 from heartbeat_tuner.decision.from_metrics import StatedFacts
 from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Objective
@@ -39,8 +42,11 @@ _FLAGS: Final = {
     "max_poll_interval": Setting.MAX_POLL_INTERVAL,
 }
 
-_BROKERS: Final = (Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL)
-"""What the broker says in a group of the consumer protocol, whatever the library."""
+_BROKERS: Final = {
+    Setting.SESSION_TIMEOUT: "session.timeout.ms",
+    Setting.HEARTBEAT_INTERVAL: "heartbeat.interval.ms",
+}
+"""What the broker says in a group of the consumer protocol, whatever the library, and the end of its key there."""
 
 _OPTIONS: Final = (
     click.option(
@@ -48,10 +54,17 @@ _OPTIONS: Final = (
     ),
     click.option("--models", type=_FOLDER, metavar="FOLDER", help="Folder of models that `heartbeat-tuner fit` wrote."),
     click.option("--cluster", metavar="NAME", help="Kafka cluster, if the folder has models of several."),
-    click.option("--group", required=True, help="Consumer group."),
+    click.option(
+        "--group",
+        required=True,
+        type=NeededText("Write --group NAME (`heartbeat-tuner doctor` lists the groups), or --sample to try it."),
+        shell_complete=group_names,
+        help="Consumer group.",
+    ),
     click.option(
         "--client",
         "name",
+        shell_complete=completion.library_names,
         help=f"Client library: {', '.join(known_conventions.LIBRARIES)}. Default: as metrics or model show.",
     ),
     click.option("--session-timeout", type=duration, help="Current session timeout. Default: the library's."),
@@ -64,7 +77,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--protocol",
-        type=click.Choice([rebalancing.value for rebalancing in Rebalancing]),
+        type=click.Choice([*(rebalancing.value for rebalancing in Rebalancing), Protocol.STREAMS.value]),
         help="Rebalance protocol.  [default: eager, which costs most]",
     ),
     click.option(
@@ -171,8 +184,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         None if url is None else prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
     )
     choice = ClientChoice(name) if name is not None else _inferred(asked, models, group)
-    client = _client(choice.name)
-    rebalancing = _rebalancing(client, protocol)
+    client, rebalancing = _of_group(_client(choice.name), protocol)
     current = settings_of(
         client, {setting: value for setting, value in flags.items() if value is not None}, rebalancing
     )
@@ -253,6 +265,29 @@ def _client(name: str) -> Client:
             f"{listed(list(known_conventions.LIBRARIES), 'and')}; `check --client {name}` needs no metrics"
         )
     return client
+
+
+def broker_key(client: Client, setting: Setting) -> str:
+    """Return the key of a group's configuration that holds what the broker says, such as consumer.session.timeout.ms.
+
+    Args:
+        client: the card; of the consumer protocol unless its groups have another one at the broker.
+        setting: the session timeout or the heartbeat interval.
+    """
+    kind = client.protocols[0] if client.protocols[0].is_at_broker else Protocol.CONSUMER
+    return f"{kind}.{_BROKERS[setting]}"
+
+
+def _of_group(client: Client, protocol: str | None) -> tuple[Client, Rebalancing]:
+    """Return the card of the library in such a group, and how the group rebalances.
+
+    A group of the streams protocol rebalances step by step as one of the consumer protocol.
+    """
+    if protocol != Protocol.STREAMS:
+        return client, _rebalancing(client, protocol)
+    if Protocol.STREAMS not in client.protocols:
+        raise UsageProblem(f"--protocol streams: {client.title} does not speak Kafka Streams' protocol (KIP-1071)")
+    return STREAMS_KIP1071, Rebalancing.CONSUMER
 
 
 def _rebalancing(client: Client, protocol: str | None) -> Rebalancing:

@@ -18,7 +18,8 @@ import pydantic
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus.prometheus_failures import SettingsWords
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
-from heartbeat_tuner.cli.options import duration
+from heartbeat_tuner.api.v1alpha1 import validation_words
+from heartbeat_tuner.cli.options import NeededText, duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.connections import prometheus_source
@@ -43,6 +44,7 @@ _FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=
 _HEADER: Final = re.compile(r"(?P<name>[^:\s]+):\s*(?P<value>.*)", re.DOTALL)
 
 _ADDRESS_HELP: Final = "Base URL of Prometheus, like http://prometheus:9090."
+_NEEDED: Final = NeededText("Write --prometheus http://HOST:9090, with the option before the address.")
 
 
 def _as_text(text: str) -> str:
@@ -79,7 +81,7 @@ _ACCESS: Final = (
 )
 
 _OPTIONS: Final = (
-    click.option("--prometheus", "url", required=True, metavar="URL", help=_ADDRESS_HELP),
+    click.option("--prometheus", "url", required=True, type=_NEEDED, metavar="URL", help=_ADDRESS_HELP),
     *_ACCESS,
     click.option(
         "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, from 1m to 24h."
@@ -187,7 +189,7 @@ def access(  # noqa: PLR0913 - one for each option
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = next((str(part) for part in first["loc"]), "")
-        rule = first["msg"].removeprefix("Value error, ")
+        rule = validation_words.sentence(first, PrometheusSettings)
         rule = rule.replace("say allowCredentialsOverHttp: true", "add --allow-credentials-over-http")
         rule = rule.replace("use basicAuth, whose password is in a file", "give --username and --password-file")
         raise UsageProblem(f"{_OF_FIELD.get(field, 'the options')}: {shown(rule, 300)}") from None

@@ -7,6 +7,7 @@ import click
 
 from heartbeat_tuner.adapters.kubectl.kubectl_program import KubectlProgram
 from heartbeat_tuner.cli.kubectl.cluster_options import MANAGER, POLICIES
+from heartbeat_tuner.cli.kubectl.cluster_policies import near_names
 from heartbeat_tuner.cli.wording import shown
 
 
@@ -23,5 +24,6 @@ def suspend(kubectl: KubectlProgram, names: Sequence[str], *, suspended: bool) -
     """
     patch = json.dumps({"spec": {"suspend": suspended}})
     for name in names:
-        kubectl.run("patch", POLICIES, name, "--type=merge", f"--patch={patch}", MANAGER)
+        with near_names(kubectl, name):
+            kubectl.run("patch", POLICIES, name, "--type=merge", f"--patch={patch}", MANAGER)
         click.echo(f"policy {shown(name)} {'paused' if suspended else 'resumed'}")

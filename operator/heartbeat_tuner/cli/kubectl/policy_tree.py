@@ -11,6 +11,7 @@ from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.policies import WorkloadRef
+from heartbeat_tuner.domain.verdicts import headline
 from heartbeat_tuner.report.plotted_data import ChangeEntry
 
 MOST_PODS: Final = 20
@@ -56,7 +57,7 @@ def tree(view: ReportedPolicy, workloads: Mapping[WorkloadRef, SeenWorkload]) ->
         workloads: those of the policy that were looked at.
     """
     policy, status = view.policy, view.status
-    verdict = "not decided yet" if status.verdict is None else f"{status.verdict}: {status.reason}"
+    verdict = "not decided yet" if status.verdict is None else headline(status.verdict, status.reason)
     paused = ", suspended" if policy.suspended else ""
     children = [TreeNode(_values(view))]
     children += [_workload(view, ref, seen) for ref, seen in workloads.items()]

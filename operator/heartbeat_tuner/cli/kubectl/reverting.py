@@ -14,7 +14,7 @@ from heartbeat_tuner.domain.policies import Application, WorkloadRef
 
 
 @click.command("revert")
-@click.argument("name")
+@click.argument("name", type=cluster_policies.NAMES)
 @click.option("--dry-run", is_flag=True, help="Say what would be written; the API server checks it.")
 @cluster_options.one_namespace
 def command(*, name: str, dry_run: bool, **flags: Any) -> None:

@@ -17,7 +17,7 @@ from heartbeat_tuner.cli.wording import listed, sentence, shown
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.verdicts import Prediction, Verdict
+from heartbeat_tuner.domain.verdicts import Prediction, Verdict, headline
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.models.group_model import Unfitted
 from heartbeat_tuner.report.plotted_data import Entry, TimelineEntry
@@ -97,9 +97,7 @@ def _answer(member: FleetMember) -> tuple[str, str, str]:
     if view is not None and view.status.verdict is not None:
         reason = "" if view.status.reason is None else view.status.reason.value
         messages = {condition.type.value: condition.message for condition in view.status.conditions}
-        recommended = view.status.recommendation
-        sentences = " ".join(map(_stopped, recommended.reasons)) if recommended is not None else ""
-        words = sentences or messages.get("Recommended", "") or messages.get("Ready", "")
+        words = messages.get("Recommended", "") or messages.get("Ready", "")
         return view.status.verdict.value, reason, _stopped(words)
     if decision is None:
         return Verdict.UNKNOWN.value, "", "Nothing could be read of the group."
@@ -194,7 +192,7 @@ def _links(member: FleetMember) -> tuple[LinkEntry, ...]:
         links.append(LinkEntry(title="what the operator says", sentences=sentences))
     elif links and case.decision is not None:
         verdict, reason, message = _answer(member)
-        links.append(LinkEntry(title=f"{verdict}: {reason}", sentences=(message,)))
+        links.append(LinkEntry(title=headline(verdict, reason), sentences=(message,)))
     return tuple(links)
 
 

@@ -7,16 +7,11 @@ import yaml
 
 from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.api.v1alpha1 import fields
-from heartbeat_tuner.cli.group.group_options import is_brokers
+from heartbeat_tuner.cli.group.group_options import broker_key, is_brokers
 from heartbeat_tuner.cli.reporting.fleet_members import FleetMember
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.report.report_data import SnippetEntry
-
-_BROKER_KEYS = {
-    Setting.SESSION_TIMEOUT: "consumer.session.timeout.ms",
-    Setting.HEARTBEAT_INTERVAL: "consumer.heartbeat.interval.ms",
-}
 
 
 def snippets(member: FleetMember, target: LivenessSettings | None) -> tuple[SnippetEntry, ...]:
@@ -50,9 +45,9 @@ def _group_configuration(member: FleetMember, target: LivenessSettings) -> list[
     """Return the command that sets what the broker says in a group of the consumer protocol."""
     facts = member.case.told
     given = [
-        f"{_BROKER_KEYS[setting]}={durations.to_ms(target[setting])}"
+        f"{broker_key(facts.client, setting)}={durations.to_ms(target[setting])}"
         for setting in liveness.changed(facts.current.settings, target)
-        if setting in _BROKER_KEYS and is_brokers(setting, facts.rebalancing)
+        if is_brokers(setting, facts.rebalancing)
     ]
     if not given:
         return []

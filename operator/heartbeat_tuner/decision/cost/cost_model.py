@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.clients.client import Hung
-from heartbeat_tuner.decision.cost import cost_terms, hang_terms, outage_terms
+from heartbeat_tuner.decision.cost import cost_terms, doubts, hang_terms, outage_terms
 from heartbeat_tuner.decision.cost.cost_terms import Node, Term
 from heartbeat_tuner.decision.cost.group_members import GroupMembers
 from heartbeat_tuner.decision.cost.hang_terms import HangLimit
@@ -49,6 +49,8 @@ class Costs:
         detection_s: from a crash to the removal of the member, on average.
         period_s: P.
         stalled_per_eviction: partition-seconds, of one live member that is removed, beyond its absence.
+        crash_doubt_per_day: stalled partition-seconds a day on top of `terms` if members crash as often as they may, at
+            95 %; 0 where no bound is known.
     """
 
     sessions_s: Array
@@ -63,6 +65,7 @@ class Costs:
     detection_s: Array
     period_s: float
     stalled_per_eviction: Array
+    crash_doubt_per_day: Array
 
     @property
     def gross_per_day(self) -> Array:
@@ -135,7 +138,7 @@ class CostModel:
         at = Sessions(sessions, cadence, self.table, ways.barrier, self._members.polls_s)
         terms = self._terms(at, join_delay, ways, limit_s, cap_s)
         total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
-        upper = functools.reduce(operator.add, (term.upper for term in terms.values()))
+        upper = doubts.evictions_at_most(terms.values())
         rebalances = functools.reduce(operator.add, (term.rebalances for term in terms.values()))
         polls = (0.0, 0.0)
         if limit_s is not None:
@@ -155,6 +158,7 @@ class CostModel:
             detection_s=at.sessions_s - cadence.mean_age_s,
             period_s=cadence.period_s,
             stalled_per_eviction=cost_terms.stalled_per_eviction(self._group, at, ways, self._pauses[0]),
+            crash_doubt_per_day=doubts.more_crashes(self.profile.crashes) * terms["crashes"].cost,
         )
 
     def _terms(
@@ -256,7 +260,7 @@ class CostModel:
         if self._members.card.hung is Hung.PLACEMENT:
             return HangLimit(at.left_s, at.weights, cap_s)
         limit = cap_s if limit_s is None else limit_s
-        if self._members.is_static and self._group.waits:
+        if (self._members.is_static and self._group.waits) or self._members.card.hung is Hung.STOPS:
             # It stops beating and does not say that it leaves.
             return HangLimit(limit + at.left_s, at.weights, cap_s)
         return HangLimit(np.full((1, 1), limit), np.ones(1), cap_s)

@@ -226,7 +226,7 @@ def _healthy(record: Record) -> Finding:
     return Finding(
         Reason.HEALTHY,
         say(
-            "no change is needed: {evictions}{left}{beat}",
+            "the record asks for no change: {evictions}{left}{beat}",
             evictions="no eviction" if record.evictions == 0 else _evictions(record),
             left=say(", {left} left for not polling", left=Reading(left)) if left else "",
             beat="" if beat is None else say(", a heartbeat every {beatPeriod:about}", beatPeriod=Reading(beat)),

@@ -9,7 +9,7 @@ quantiles of gamma laws. An episode is one eviction at least.
 import dataclasses
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
@@ -28,6 +28,9 @@ _PARTS_OF_DAY: Final = 4
 
 LEAST_DAYS: Final = 1.0
 """Of less than a day the record of the hour speaks."""
+
+LONGEST: Final = timedelta(days=42)
+"""Months without an eviction before that do not thin out those that come now."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -122,6 +125,24 @@ def since_the_change(
         current: what is set; None while the pods differ.
         now: the moment of it.
     """
+    since = begins(history, policy, followed, current)
+    return None if history is None or since is None else counted(history, max(since, now - LONGEST), now)
+
+
+def begins(
+    history: EvictionHistory | None,
+    policy: Policy,
+    followed: FollowedChange | None,
+    current: LivenessSettings | None,
+) -> datetime | None:
+    """Return since when a history has evictions with the values that are set; None where it is of other values.
+
+    Args:
+        history: of the group.
+        policy: with our last change.
+        followed: how far that is.
+        current: what is set; None while the pods differ.
+    """
     if history is None or current is None or history.values != current:
         return None
     since_s = history.since.timestamp()
@@ -132,7 +153,7 @@ def since_the_change(
     write = policy.group_write
     if write is not None and followed is not None and followed.at == write.at:
         since_s = max(since_s, (followed.landed or write.at).timestamp())
-    return counted(history, datetime.fromtimestamp(since_s, UTC), now)
+    return datetime.fromtimestamp(since_s, UTC)
 
 
 def counted(history: EvictionHistory, since: datetime, until: datetime) -> EvictionEvidence | None:
@@ -143,14 +164,24 @@ def counted(history: EvictionHistory, since: datetime, until: datetime) -> Evict
         since: from.
         until: to.
     """
+    exact = count(history, since, until)
+    if exact.days < LEAST_DAYS:
+        return None
+    return dataclasses.replace(exact, days=math.floor(exact.days * _PARTS_OF_DAY) / _PARTS_OF_DAY)
+
+
+def count(history: EvictionHistory, since: datetime, until: datetime) -> EvictionEvidence:
+    """Return what was counted between two moments, however short the time is; its days are exact.
+
+    Args:
+        history: of the group.
+        since: from.
+        until: to.
+    """
     since_s, until_s = since.timestamp(), until.timestamp()
     hidden_s = sum(max(0.0, min(end_s, until_s) - max(begun_s, since_s)) for begun_s, end_s in history.left_out)
-    days = (until_s - since_s - hidden_s) / DAY_S
-    if days < LEAST_DAYS:
-        return None
-    days = math.floor(days * _PARTS_OF_DAY) / _PARTS_OF_DAY
     begun_s = [at_s for at_s in history.episodes_s if since_s <= at_s <= until_s]
-    return EvictionEvidence(len(begun_s), days, _on_days(begun_s))
+    return EvictionEvidence(len(begun_s), (until_s - since_s - hidden_s) / DAY_S, _on_days(begun_s))
 
 
 def _on_days(begun_s: Sequence[float]) -> int:

@@ -83,7 +83,7 @@ def _inspected(client: Client, settings: LivenessSettings, protocol: Protocol) -
     given = {
         setting: value
         for setting, value in settings.by_setting.items()
-        if setting in client.settings and not (protocol is Protocol.CONSUMER and setting in AT_THE_BROKER)
+        if setting in client.settings and not (protocol.is_at_broker and setting in AT_THE_BROKER)
     }
     unseen = {Setting.REBALANCE_TIMEOUT} - given.keys()
     return Inspected.of(client, given, unseen=unseen, protocol=protocol)

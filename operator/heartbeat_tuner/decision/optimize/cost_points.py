@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,11 @@ from heartbeat_tuner.decision.cost.cost_model import Costs
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.model import Z_95
 
 Mask = NDArray[np.bool_]
+
+_LEAST: Final = 1e-300
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class CostPoint:
         detection_s: from a crash to the removal, on average.
         rebalancing_share: of the day.
         stalled_per_eviction: partition-seconds.
+        crash_doubt_per_day: stalled partition-seconds more, if members crash as often as they may, at 95 %.
     """
 
     settings: LivenessSettings
@@ -37,6 +42,7 @@ class CostPoint:
     detection_s: float
     rebalancing_share: float
     stalled_per_eviction: float
+    crash_doubt_per_day: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +65,16 @@ class SessionTable:
     upper: Array
     within: Mask
 
+    @property
+    def likeliest(self) -> Array:
+        """How many false evictions a month each S is as likely to have more of as fewer, if rates are lognormal.
+
+        Where little is known the mean lies far above that: a few groups in which it happens often make it.
+        """
+        wide = np.log(np.maximum(self.upper, _LEAST) / np.maximum(self.expected, _LEAST))
+        sd = Z_95 - np.sqrt(np.maximum(Z_95**2 - 2.0 * wide, 0.0))
+        return np.asarray(self.expected * np.exp(-(sd**2) / 2.0))
+
     def point(self, index: int) -> CostPoint:
         """Return one of them."""
         session = timedelta(milliseconds=round(self.costs.sessions_s[index] * 1000))
@@ -71,6 +87,7 @@ class SessionTable:
             float(self.costs.detection_s[index]),
             float(self.costs.rebalancing_share[index]),
             float(self.costs.stalled_per_eviction[index]),
+            float(self.costs.crash_doubt_per_day[index]),
         )
 
 

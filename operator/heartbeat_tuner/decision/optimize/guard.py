@@ -15,7 +15,7 @@ import numpy as np
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS, UNSTABLE_SHARE
-from heartbeat_tuner.decision.optimize.cost_points import CostPoint, SessionTable
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint, Mask, SessionTable
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -34,6 +34,12 @@ LEAST_SAVING: Final = 0.1
 
 SAFETY_PRICE: Final = 0.10
 """So much may the net cost rise where live members are being evicted."""
+
+RESTORING_PRICE: Final = 0.02
+"""So much may the net cost rise where a group is expected to miss its objective, and would meet it."""
+
+RESTORED: Final = 0.5
+"""At most this part of the evictions may be left after that, or the next fit would ask for the next small step."""
 
 RELIEF: Final = 0.30
 """So many fewer evictions must that bring."""
@@ -135,6 +141,16 @@ def likely(point: CostPoint, per_month: float) -> bool:
     return point.evictions_per_month <= EXPECTED_SHARE * per_month
 
 
+def restores(now: CostPoint, new: CostPoint, per_month: float) -> bool:
+    """Whether values bring a group to its objective that is expected to miss it, with room, at a small price."""
+    return (
+        now.evictions_per_month > per_month
+        and new.evictions_per_month <= RESTORED * now.evictions_per_month
+        and likely(new, per_month)
+        and new.net_per_day <= (1 + RESTORING_PRICE) * now.net_per_day
+    )
+
+
 def endangered(evictions: int, days: float, per_month: float) -> bool:
     """Whether a group's own record shows more false evictions than its objective allows."""
     return evictions >= ENOUGH_EVICTIONS and days > 0 and evictions / days * MONTH_DAYS > per_month
@@ -163,7 +179,7 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
         helps = (
             table.within
             & (table.costs.sessions_s >= now.settings.session_timeout.total_seconds())
-            & (table.net <= (1 + SAFETY_PRICE) * now.net_per_day)
+            & affordable(table, now, SAFETY_PRICE)
             & (table.costs.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month)
             & (table.upper < now.evictions_upper)
         )
@@ -172,7 +188,39 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
     hopeful = [point for point in helping if likely(point, per_month)]
     if safe or hopeful:
         return min(safe or hopeful, key=lambda point: point.net_per_day)
-    return min(helping, key=lambda point: (point.evictions_upper, point.net_per_day), default=None)
+    free = [point for point in helping if point.net_per_day <= now.net_per_day]  # a price is paid for the objective
+    return min(free, key=lambda point: (point.evictions_upper, point.net_per_day), default=None)
+
+
+def affordable(table: SessionTable, now: CostPoint, price: float) -> Mask:
+    """Return which sessions cost at most so much more than what is set, as a share of its net cost.
+
+    A longer session costs when members crash, and how often they do is hardly known of a small group. So it costs a
+    tenth at most even if they crash as often as they may, beside what is set and beside the same beat without it: a
+    shorter H does not pay for a longer S.
+    """
+    sessions_s, current_s = table.costs.sessions_s, now.settings.session_timeout.total_seconds()
+    at_most = table.net + table.costs.crash_doubt_per_day
+    unmoved = min(float(np.interp(current_s, sessions_s, at_most)), now.net_per_day + now.crash_doubt_per_day)
+    longer = at_most - unmoved
+    return np.asarray(
+        (table.net <= (1 + price) * now.net_per_day)
+        & ((sessions_s <= current_s) | (longer <= SAFETY_PRICE * now.net_per_day))
+    )
+
+
+def holds_in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> bool:
+    """Whether the session of other values is `affordable`.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        unmoved: the same with the session that is set.
+    """
+    if new.settings.session_timeout <= now.settings.session_timeout:
+        return True
+    least = min(point.net_per_day + point.crash_doubt_per_day for point in (now, unmoved))
+    return new.net_per_day + new.crash_doubt_per_day - least <= SAFETY_PRICE * now.net_per_day
 
 
 def unstable(now: CostPoint) -> bool:

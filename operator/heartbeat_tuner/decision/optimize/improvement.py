@@ -26,12 +26,13 @@ def better(
     """Return the values to change to, if any are better by enough."""
     per_month = question.objective.max_false_evictions_per_month
     point: CostPoint | None
-    if isinstance(choice, Choice) and _improves(rules, now, choice.point):
+    is_sure = isinstance(choice, Choice) and _is_sure(cost_cache, now, choice.point)
+    if isinstance(choice, Choice) and is_sure and _improves(rules, now, choice.point):
         point = choice.point
     else:
         point = _relief(cost_cache, rules, now, choice, per_month) if rules.upwards else None
         if point is None and question.watched_days >= guard.SURE_DAYS:
-            point = _no_riskier(cost_cache, rules, now, choice, per_month)
+            point = _no_riskier(cost_cache, rules, now, per_month, is_safe_to_be_had=is_sure)
     if point is not None and cost_cache.profile.static and not rules.upwards:
         point = _of_static(cost_cache, rules, now, point, per_month)
     return None if point is None or allowed_values.within_band(now.settings, point.settings) else point
@@ -59,6 +60,17 @@ def _improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:
     return guard.improves(now, new, measured=rules.largest_poll_gap_s is not None)
 
 
+def _is_better(rules: Rules, now: CostPoint, new: CostPoint, per_month: float) -> bool:
+    """Whether a change saves enough, or brings a group to its objective."""
+    return _improves(rules, now, new) or guard.restores(now, new, per_month)
+
+
+def _is_sure(cost_cache: CostCache, now: CostPoint, new: CostPoint) -> bool:
+    """Whether a longer session costs little even if members crash as often as they may."""
+    unmoved = dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout)
+    return guard.holds_in_doubt(now, new, cost_cache.at(unmoved))
+
+
 def _of_static(
     cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint, per_month: float
 ) -> CostPoint | None:
@@ -81,8 +93,8 @@ def _of_static(
         if (
             safe
             and not rules.client.violations(candidate.settings)
-            and _improves(rules, now, candidate)
-            and _improves(rules, before, usual.at(candidate.settings))
+            and _is_better(rules, now, candidate, per_month)
+            and _is_better(rules, before, usual.at(candidate.settings), per_month)
         ):
             return candidate
     return None
@@ -106,13 +118,13 @@ def _relief(
 
 
 def _no_riskier(
-    cost_cache: CostCache, rules: Rules, now: CostPoint, choice: Choice | Infeasible, per_month: float
+    cost_cache: CostCache, rules: Rules, now: CostPoint, per_month: float, *, is_safe_to_be_had: bool
 ) -> CostPoint | None:
     """Return values that cost less, evict no more and lower nothing, where what is set is not surely safe.
 
     S, H and M are tried each by itself and together, for an S that cannot be had says nothing against another M or H.
-    Those go first that are expected to meet the objective with some room. Where no values are sure to meet it, others
-    are better than what is set, too; the answer says that they do not meet it.
+    Those go first that are expected to meet the objective with some room. Where no values are sure to meet it at a
+    price that may be paid, others are better than what is set, too; the answer says that they do not meet it.
     """
     if now.evictions_upper <= per_month:
         return None
@@ -123,20 +135,25 @@ def _no_riskier(
         for point in _cheaper(cost_cache, raised, now, limit, per_month)
     ]
     likely = [point for point in points if guard.likely(point, per_month)]
-    candidates = likely or (points if isinstance(choice, Infeasible) else [])
+    candidates = likely or ([] if is_safe_to_be_had else points)
     return min(candidates, key=lambda point: point.net_per_day, default=None)
 
 
 def _cheaper(
     cost_cache: CostCache, rules: Rules, now: CostPoint, poll_limit: timedelta | None, per_month: float
 ) -> Iterator[CostPoint]:
-    """Return the cheapest values with one M that evict no more: for each H, of all and of those likely to be safe."""
+    """Return the cheapest values with one M that evict no more.
+
+    For each H they are the cheapest of all, of those likely to be safe, and of those that also halve the evictions.
+    """
     answer = search.tables(cost_cache, rules, poll_limit)
     for table in [] if isinstance(answer, Infeasible) else answer:
         safer = table.within & (table.upper <= now.evictions_upper)
         safer &= table.costs.evictions_per_month <= now.evictions_per_month
-        for most in (guard.EXPECTED_SHARE * per_month, np.inf):
+        safer &= guard.affordable(table, now, guard.RESTORING_PRICE)
+        likely = guard.EXPECTED_SHARE * per_month
+        for most in (likely, min(likely, guard.RESTORED * now.evictions_per_month), np.inf):
             net = np.where(safer & (table.costs.evictions_per_month <= most), table.net, np.inf)
             point = table.point(int(np.argmin(net)))
-            if np.isfinite(net.min()) and guard.no_riskier(now, point) and _improves(rules, now, point):
+            if np.isfinite(net.min()) and guard.no_riskier(now, point) and _is_better(rules, now, point, per_month):
                 yield point

@@ -261,7 +261,7 @@ def _missed(cost_cache: CostCache, rules: Rules, table: SessionTable, per_month:
     needed = longer.point(int(enough[0])) if enough.size else None
     safest = table.point(int(np.argmin(np.where(table.within, table.upper, np.inf))))
     # A record that shows more than the objective allows contradicts what is expected.
-    likely = not rules.upwards and bool((table.within & (table.expected <= per_month)).any())
+    likely = not rules.upwards and bool((table.within & (table.likeliest <= per_month)).any())
     late = 0.0 if not cost_cache.polls_are_known else table.costs.poll_evictions_upper_per_month
     why = answer_sentences.missed(rules, ceiling, needed, safest, per_month, late=late)
     return Unsure(why) if likely else Infeasible(why)

@@ -21,6 +21,7 @@ import numpy as np
 
 from heartbeat_tuner.models.failure_profile import FailureProcess
 from heartbeat_tuner.tails import gpd, shape_free
+from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Z_95
 
@@ -57,7 +58,9 @@ def with_evictions(
     return outlasting(absences, evictions, member_days, from_s=session_s - period_s / 2)
 
 
-def outlasting(absences: FailureProcess, evictions: int, member_days: float, *, from_s: float) -> FailureProcess:
+def outlasting(
+    absences: FailureProcess, evictions: int, member_days: float, *, from_s: float, expected: float | None = None
+) -> FailureProcess:
     """Return absences of which at least as many are longer than a time as members were evicted after it.
 
     What the absences have beyond it already is not added again.
@@ -67,25 +70,39 @@ def outlasting(absences: FailureProcess, evictions: int, member_days: float, *, 
         evictions: for silence, of all members.
         member_days: in which they were counted, above 0.
         from_s: what each of them outlasted.
+        expected: how many evictions are expected in as many days, where others tell that these were chance; None: as
+            many as were counted. The bound rests on what was counted.
     """
     if not evictions:
         return absences
     from_s = max(from_s, TIMES_S[1])
-    evicted = evictions / member_days
+    counted = evictions / member_days
+    evicted = counted if expected is None else expected / member_days
     shown = absences.per_day * absences.law.exceedances
     missing = max(evicted - float(np.interp(from_s, TIMES_S, shown)), 0.0)
-    halfway = max(float(np.interp(from_s / 2, TIMES_S, shown)) + missing, evicted)
-    scale_s = min(from_s / 2 / max(math.log(halfway / evicted), _LEAST), shape_free.SHAPE * from_s)
     beyond = from_s < TIMES_S
     excess_s = (TIMES_S - from_s)[beyond]
     rates = shown + missing
-    rates[beyond] = np.maximum(shown[beyond], evicted * gpd.survival(excess_s, SHAPE, scale_s))
+    rates[beyond] = np.maximum(shown[beyond], evicted * gpd.survival(excess_s, SHAPE, _scale_s(shown, from_s, evicted)))
     uppers = absences.upper_per_day
     if uppers is not None:
         seen = (evictions + Z_95 * math.sqrt(evictions) + _MISSED) / member_days
-        widest_s = max(scale_s, SLOWEST_FALL * from_s)
+        widest_s = max(_scale_s(shown, from_s, counted), SLOWEST_FALL * from_s)
         further = np.maximum(uppers[beyond], seen * gpd.survival(excess_s, HEAVIER_SHAPE, widest_s))
         uppers = uppers + max(seen - float(np.interp(from_s, TIMES_S, uppers)), 0.0)
         uppers[beyond] = further
         uppers = np.maximum.accumulate(np.maximum(uppers, rates)[::-1])[::-1]
     return FailureProcess(float(rates[0]), Law.table(np.minimum(rates / rates[0], 1.0)), uppers)
+
+
+def _scale_s(shown: Array, from_s: float, evicted: float) -> float:
+    """Return within how much more than a time the rate of absences falls, in seconds.
+
+    Args:
+        shown: how often a day an absence is longer than each of `TIMES_S`.
+        from_s: the time.
+        evicted: how often a day one is longer than that, above 0.
+    """
+    halfway, then = (float(np.interp(time_s, TIMES_S, shown)) for time_s in (from_s / 2, from_s))
+    more = max(halfway + max(evicted - then, 0.0), evicted) / evicted
+    return min(from_s / 2 / max(math.log(more), _LEAST), shape_free.SHAPE * from_s)

@@ -101,15 +101,19 @@ def pooled(
         largest_s: that the group saw.
         whole: whether what lasted longer than a session shows, too. Else nobody's values tell that there is little of
             it, and the bound is no lower than the group's own.
-        unended: whether some of what the group saw had no end that anybody saw: evictions, counted or hidden. Values of
-            the others then tell no better how long it lasted than the group's own law, and the mean is no lower.
+        unended: whether some of what the group saw had no end that anybody saw: evictions, counted or hidden. Beyond
+            the largest value the group then saw what its own law says, weighed as any count of its is; where evictions
+            are hidden, not even a count is known, and the mean is no lower than the group's own.
     """
     alone, covered = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
     seen = np.where(largest_s > TIMES_S, alone * days, 0.0)
     means, uppers = np.zeros(TIMES_S.size), np.zeros(TIMES_S.size)
     means[covered], uppers[covered] = pool.posterior(TIMES_S[covered], seen[covered], days)
     if unended:
-        means = np.maximum(means, np.where(covered, alone, 0.0))
+        least = alone[covered]
+        if pool.hides_from_s is None:
+            least = np.minimum(least, pool.posterior(TIMES_S[covered], least * days, days)[0])
+        means[covered] = np.maximum(means[covered], least)
     first, first_upper = float(means[covered][0]), float(uppers[covered][0])
     rates = np.minimum.accumulate(np.where(covered, means, np.maximum(alone, first)))
     before = alone if own.upper_per_day is None else own.upper_per_day

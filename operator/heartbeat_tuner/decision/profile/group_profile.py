@@ -29,8 +29,9 @@ from heartbeat_tuner.metrics.measured import (
 )
 from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails import shape_free
+from heartbeat_tuner.tails import count_bounds, shape_free
 from heartbeat_tuner.tails.law import TIMES_S, Law
+from heartbeat_tuner.tails.pool import Pool
 
 OUTAGE_FROM_S: Final = 1.0
 """What is answered sooner is no outage: within that, TCP sends again what was lost."""
@@ -51,6 +52,7 @@ _USUAL_TURNS: Final = Law.lognormal(
 _LONG_S: Final = 5.0
 _RULE_OF_THREE: Final = 3.0
 _HALF_AN_EVENT: Final = 0.5
+_ALPHA: Final = 0.1  # a bound of each side at 95 %
 _NEVER: Final = FailureProcess(0.0, Law.constant(0.0))
 
 _ABOUT_THE_SAME: Final = 1.1
@@ -149,7 +151,26 @@ def _pauses(absences: QuantityModel, *, whole: bool, evicted: QuantityModel | No
     # Of all of them the shortest session is not known where sessions were changed meanwhile, of half of them it is.
     is_one_session = evicted.largest_s < _ABOUT_THE_SAME * evicted.median_s
     count = evicted.values if is_one_session else evicted.values // 2
-    return censored.outlasting(pauses, count, evicted.member_days or days, from_s=evicted.median_s)
+    counted_days = evicted.member_days or days
+    expected = None if absences.pool is None else _expected(absences.pool, count, counted_days, evicted.median_s)
+    return censored.outlasting(pauses, count, counted_days, from_s=evicted.median_s, expected=expected)
+
+
+def _expected(pool: Pool, evictions: int, member_days: float, from_s: float) -> float:
+    """Return how many evictions are expected in as many days, by what was counted and what others of its kind say.
+
+    One evicted node in a fortnight is no rate; many evictions are one, whatever others have: what is expected is not
+    below the least that the count allows.
+
+    Args:
+        pool: of all groups of its kind.
+        evictions: that were counted.
+        member_days: in which they were.
+        from_s: what each of them outlasted.
+    """
+    mean, _ = pool.posterior(np.array([from_s]), np.array([float(evictions)]), member_days)
+    least = count_bounds.garwood(evictions, member_days, alpha=_ALPHA).lower
+    return min(max(float(mean[0]), least) * member_days, float(evictions))
 
 
 def _shows_all(model: GroupModel) -> bool:

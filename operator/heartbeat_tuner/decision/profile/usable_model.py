@@ -65,7 +65,10 @@ def _refusal(unreadable: Fitted | Unreadable, policy: Policy, now: datetime) -> 
     if model.schema != SCHEMA:
         return f"{name} is of histogram schema {model.schema}, and this version reads {SCHEMA}"
     if model.client != known_conventions.measured_as(policy.library):
-        return f"{name} was measured of {model.client} consumers, the policy's are {policy.library}"
+        return (
+            f"{name} was measured of {model.client} consumers, and this group's library is said to be "
+            f"{policy.library}; correct the library, or fit the group again"
+        )
     return _untimely(model, name, now) or _unfounded(model, name)
 
 

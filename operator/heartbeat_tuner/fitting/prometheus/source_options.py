@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 
 import pydantic
 
+from heartbeat_tuner.api.v1alpha1 import validation_words
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting.prometheus import slices
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
@@ -175,7 +176,7 @@ def _settings(given: Mapping[str, str]) -> PrometheusSettings:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = next((str(part) for part in first["loc"]), "")
-        rule = first["msg"].removeprefix("Value error, ")
+        rule = validation_words.sentence(first, PrometheusSettings)
         raise SourceError(f"option {_OF_FIELD.get(field, field) or 'url'}: {rule}") from None
 
 

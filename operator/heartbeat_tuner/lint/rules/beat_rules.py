@@ -44,8 +44,8 @@ MAY_NOT_HOLD: Final = Rule(
     id="beat-not-always-in-time",
     severity=LintSeverity.ERROR,
     when="the longest heartbeat period that the settings give reaches the session timeout, the shortest does not",
-    why="Most beats come in time, and now and then one does not: where a beat waits for fetches, and where the "
-    "client's loop looks only now and then. Live members are removed at random.",
+    why="Most beats come in time, but some do not: a beat may wait for a fetch, or for a loop that checks only now "
+    "and then. So live members are removed at random.",
     example="# KafkaJS, with --brokers 3\nKAFKA_SESSION_TIMEOUT_MS=7000\nKAFKA_HEARTBEAT_INTERVAL_MS=3000\n"
     "KAFKA_MAX_WAIT_TIME_MS=5000",
     fix="Raise the session timeout to three of the longest periods, or lower the fetch wait.",
@@ -67,8 +67,8 @@ FEW_AT_WORST: Final = Rule(
     severity=LintSeverity.WARNING,
     when=f"the session timeout is shorter than {BEATS_AT_WORST} of the longest heartbeat periods: a single late beat "
     "removes a member",
-    why="Usually there are enough beats in a session. But the beat of some libraries waits for fetches, and of the "
-    "longest periods there are fewer than two.",
+    why="Usually there are enough beats in a session. But in some libraries the beat waits for fetches, and fewer "
+    "than two of the longest periods fit into a session.",
     example="# Sarama\nKAFKA_SESSION_TIMEOUT=30s\nKAFKA_HEARTBEAT_INTERVAL=1s\nKAFKA_FETCH_MAX_WAIT=10s",
     fix="Lower the fetch wait to the heartbeat interval, or raise the session timeout.",
 )
@@ -87,7 +87,7 @@ SHORT_INTERVAL: Final = Rule(
     id="interval-below-floor",
     severity=LintSeverity.INFO,
     when=f"the heartbeat interval is below {durations.show(HEARTBEAT_FLOOR)}: more requests for nothing",
-    why="How long a member may be silent is the session timeout. A shorter heartbeat interval makes it learn of a "
+    why="The session timeout says how long a member may be silent. A shorter heartbeat interval makes it learn of a "
     "rebalance a little sooner, and costs requests all day.",
     example="heartbeat.interval.ms=200",
     fix="Set it to 1 second or more.",
@@ -157,8 +157,8 @@ def _interval_below_floor(inspected: Inspected, _: Expectations) -> Iterator[Lin
     interval = inspected.values.heartbeat_interval
     if inspected.knows(Setting.HEARTBEAT_INTERVAL) and interval < HEARTBEAT_FLOOR:
         phrase = (
-            "a heartbeat interval of {interval} asks for more requests and keeps nobody longer in the group: how long "
-            "a member may be silent is the session timeout; {floor} or more is enough"
+            "a heartbeat interval of {interval} costs more requests and keeps no member longer in the group: the "
+            "session timeout says how long a member may be silent; {floor} or more is enough"
         )
         yield LintFinding(SHORT_INTERVAL, say(phrase, interval=interval, floor=HEARTBEAT_FLOOR))
 

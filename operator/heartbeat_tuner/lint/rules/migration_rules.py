@@ -25,8 +25,8 @@ NO_PROTOCOL: Final = Rule(
     id="migration-unsupported",
     severity=LintSeverity.ERROR,
     when="with `--target-protocol consumer`: the library has only classic groups",
-    why="The library does not speak the consumer protocol. Brokers go on to serve classic groups, so nothing ends for "
-    "it; but its session and heartbeat stay in the client, and a change of them restarts it.",
+    why="The library does not speak the consumer protocol. Brokers still serve classic groups, so the consumer keeps "
+    "working. But session and heartbeat stay settings of the client, and each change needs a restart.",
     example=f"{_EXAMPLE} kafkajs",
     fix="Stay, or move to a library that has the protocol.",
     cured_by_values=False,
@@ -45,7 +45,7 @@ THROWS: Final = Rule(
     code="HT603",
     id="migration-refuses",
     severity=LintSeverity.ERROR,
-    when="with `--target-protocol consumer`: settings are given with which the client refuses to start then",
+    when="with `--target-protocol consumer`: the client then refuses to start with settings that are given",
     why="In a group of the consumer protocol the broker sets session timeout, heartbeat interval and assignor. Java "
     "and librdkafka refuse to start with one of their own, so that the first pod of the rollout crashes.",
     example=f"{_EXAMPLE} java --session-timeout 30s",
@@ -57,9 +57,9 @@ CUSTOM_ASSIGNOR: Final = Rule(
     code="HT604",
     id="migration-assignor-unknown",
     severity=LintSeverity.ERROR,
-    when="with `--target-protocol consumer`: an assignor is given that brokers have no counterpart of",
-    why="Brokers assign by `uniform` or `range`, or by a class that is installed there. A client's own class is not "
-    "asked any more. While classic members with such an assignor run, the group cannot be converted: the first new "
+    when="with `--target-protocol consumer`: brokers have no counterpart of the assignor",
+    why="Brokers assign by `uniform` or `range`, or by a class that is installed there. The client's own class is no "
+    "longer used. While classic members with such an assignor run, the group cannot be converted: the first new "
     "member is refused.",
     example="# --target-protocol consumer\npartition.assignment.strategy=com.example.ByTenant",
     fix="Move the classic group to a common assignor first, or install a ConsumerGroupPartitionAssignor at the brokers "
@@ -92,10 +92,10 @@ SESSION_MOVES: Final = Rule(
     code="HT607",
     id="migration-session-bounds",
     severity=LintSeverity.WARNING,
-    when="with `--target-protocol consumer`: by default brokers do not allow a session as short as is wanted, or as "
-    "long as is set",
-    why="By default a broker allows sessions of 45 s to 60 s in these groups. A shorter wanted detection time cannot "
-    "be held, and a longer session that covers pauses today is not to be had.",
+    when="with `--target-protocol consumer`: by default brokers do not allow a session as short as the detection time "
+    "that is asked for, or as long as the one that is set",
+    why="By default a broker allows sessions of 45 s to 60 s in these groups. So no shorter detection time can be "
+    "reached, and a longer session that covers pauses today is refused.",
     example=f"{_EXAMPLE} java --session-timeout 90s",
     fix="Set group.consumer.min.session.timeout.ms or group.consumer.max.session.timeout.ms of the brokers and the "
     "controllers, which takes a restart of them, before you migrate.",
@@ -117,7 +117,7 @@ ASSIGNOR: Final = Rule(
     code="HT609",
     id="migration-assignor",
     severity=LintSeverity.INFO,
-    when="with `--target-protocol consumer`: which of the brokers' assignors takes the place of the client's",
+    when="with `--target-protocol consumer`: which assignor of the brokers replaces the client's",
     why="Brokers have `uniform` (their default) and `range`. Both are sticky, and each rebalance is incremental.",
     example=f"{_EXAMPLE} java",
     fix="Where partitions of several topics have to meet in one member, set group.remote.assignor=range.",
@@ -138,7 +138,7 @@ DETECTION: Final = Rule(
     id="migration-detection",
     severity=LintSeverity.INFO,
     when="with `--target-protocol consumer`: how much earlier or later a crash and a hung handler are noticed then",
-    why="The session of the group takes the place of the client's, and the broker's interval that of its beat.",
+    why="The group's session replaces the client's, and the broker's heartbeat interval replaces the client's.",
     example=f"{_EXAMPLE} aiokafka",
     fix="Set consumer.session.timeout.ms of the group if the new one does not suit: no restart, no rebalance.",
     cured_by_values=False,
@@ -159,7 +159,7 @@ PATH: Final = Rule(
 
 def _migration(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
     """Find what stands in the way of the consumer protocol, and what changes with it; nothing where it is there."""
-    if expectations.target_protocol is not Protocol.CONSUMER or inspected.protocol is Protocol.CONSUMER:
+    if expectations.target_protocol is not Protocol.CONSUMER or inspected.protocol.is_at_broker:
         return
     client = inspected.client
     support = consumer_protocol.SUPPORT.get(client.name)
@@ -199,11 +199,11 @@ def _settings(inspected: Inspected) -> Iterator[LintFinding]:
     client, others = inspected.client, inspected.others
     given = [NAMES[name] for name in client.settings if name in AT_THE_BROKER and _is_given(inspected, name)]
     if given and client.ignores_broker_settings:
-        phrase = "{client} ignores its {settings} then: they are the group's, at the broker"
+        phrase = "{client} then ignores its {settings}: they belong to the group, at the broker"
         yield LintFinding(IGNORES, say(phrase, client=client.title, settings=" and ".join(given)))
     elif given or others.assignors:
         named = [*given, *(["partition.assignment.strategy"] if others.assignors else [])]
-        phrase = "{client} refuses to start then with {settings}: take out what is given, in the same rollout"
+        phrase = "{client} then refuses to start with {settings}: remove that in the same rollout"
         yield LintFinding(THROWS, say(phrase, client=client.title, settings=" and ".join(named)))
 
 

@@ -152,7 +152,7 @@ def _poll_interval_far_out(inspected: Inspected, expectations: Expectations) -> 
         yield LintFinding(TINY_POLL, say(phrase, waits=waits, named=named))
     slow = ""
     if client.rebalance_wait is Setting.MAX_POLL_INTERVAL:
-        slow = ", and so long may every rebalance of the whole group wait for one slow member"
+        slow = ", and every rebalance of the whole group may wait that long for one slow member"
     if waits > longest_of_use(expectations):
         rule = HUGE_POLL
     elif limit > default:

@@ -14,9 +14,9 @@ CONSUMER_PROTOCOL: Final = Rule(
     code="HT401",
     id="consumer-protocol-refuses",
     severity=LintSeverity.ERROR,
-    when="groups of the consumer protocol (`java-kip848`, `group.protocol=consumer`): session timeout or heartbeat "
-    "interval are given, which are set at the broker: the client refuses to start",
-    why="In a group of the consumer protocol (KIP-848) the broker says both. Java and librdkafka refuse to start with "
+    when="groups of the consumer protocol (`java-kip848`, `group.protocol=consumer`), and share groups: session "
+    "timeout or heartbeat interval are given, which are set at the broker: the client refuses to start",
+    why="In a group of the consumer protocol (KIP-848) the broker sets both. Java and librdkafka refuse to start with "
     "one of their own.",
     example="group.protocol=consumer\nsession.timeout.ms=45000",
     fix="Take the settings out of the client, and set consumer.session.timeout.ms and consumer.heartbeat.interval.ms "
@@ -28,7 +28,7 @@ IGNORED: Final = Rule(
     severity=LintSeverity.WARNING,
     when="platformatic in a group of the consumer protocol: session timeout or heartbeat interval are given, and do "
     "nothing",
-    why="The broker says both. The library starts, and ignores what it was given.",
+    why="The broker sets both. The library starts, and ignores its own values.",
     example="# @platformatic/kafka\nKAFKA_GROUP_PROTOCOL=consumer\nKAFKA_SESSION_TIMEOUT_MS=45000",
     fix="Take the settings out of the client, and set them of the group at the broker.",
 )
@@ -39,7 +39,7 @@ ASSIGNOR_WITH_CONSUMER: Final = Rule(
     when="partition.assignment.strategy is given in a group of the consumer protocol: the client refuses to start",
     why="The broker assigns partitions there. Java and librdkafka refuse to start with an assignor of their own.",
     example="group.protocol=consumer\npartition.assignment.strategy=cooperative-sticky",
-    fix="Take it out. Which of the broker's assignors is used says group.remote.assignor.",
+    fix="Take it out. group.remote.assignor says which assignor of the broker is used.",
     cured_by_values=False,
 )
 REMOTE_ASSIGNOR: Final = Rule(
@@ -89,7 +89,7 @@ KAFKA_REFUSES: Final = Rule(
     code="HT408",
     id="kafka-refuses-client",
     severity=LintSeverity.ERROR,
-    when="with `--kafka-version` 4.0 or newer: the library speaks requests that Kafka 4 has no more",
+    when="with `--kafka-version` 4.0 or newer: the library uses versions of requests that Kafka 4 no longer has",
     why="Kafka 4.0 removed old versions of its requests (KIP-896). kafka-node cannot consume from it, nor can Java "
     "consumers before 2.1.",
     example="heartbeat-tuner check --client kafka-node --kafka-version 4.0",
@@ -99,6 +99,12 @@ KAFKA_REFUSES: Final = Rule(
 
 _EAGER: Final = ("range", "roundrobin")
 
+_KINDS: Final = {
+    Protocol.CONSUMER: "group of the consumer protocol",
+    Protocol.STREAMS: "group of the streams protocol",
+    Protocol.SHARE: "share group",
+}
+
 
 def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
     """Find settings that the consumer protocol does not let a client have."""
@@ -107,17 +113,17 @@ def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFi
         return
     named, it = " and ".join(NAMES[setting] for setting in misplaced), "it" if len(misplaced) == 1 else "them"
     cure = (
-        f"take {it} out, and set consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group at the "
-        f"broker"
+        f"take {it} out, and set {inspected.protocol}.session.timeout.ms and "
+        f"{inspected.protocol}.heartbeat.interval.ms of the group at the broker"
     )
     if inspected.client.ignores_broker_settings:
         rule = IGNORED
-        phrase = "the broker says the {settings}: {client} ignores what the client has"
+        phrase = "the broker sets the {settings}: {client} ignores the values of the client"
     else:
         rule = CONSUMER_PROTOCOL
         phrase = "the {settings} must not be set in the client: {client} refuses to start"
     what = say(phrase, settings=named, client=inspected.client.title)
-    yield LintFinding(rule, say("in a group of the consumer protocol {what}; {cure}", what=what, cure=cure))
+    yield LintFinding(rule, say("in a {kind} {what}; {cure}", kind=_KINDS[inspected.protocol], what=what, cure=cure))
 
 
 def _assignors(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:

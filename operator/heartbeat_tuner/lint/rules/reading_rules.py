@@ -1,4 +1,4 @@
-"""Was everything read that stands in the files, and does the library read it, too?
+"""Was everything in the files read, and does the library read it as well?
 
 Most of these are raised where files are read (`cli/checking`): only there it is known what stands in them.
 """
@@ -25,8 +25,8 @@ NOTHING_RECOGNISED: Final = Rule(
     code="HT002",
     id="nothing-recognised",
     severity=LintSeverity.ERROR,
-    when="nothing in what was given is known as a setting of a Kafka consumer",
-    why="Settings under names of the application's own look like no settings at all.",
+    when="the input has no known setting of a Kafka consumer",
+    why="Settings under the application's own names look like no settings at all.",
     example="MY_CONSUMER_LIFE=45000",
     fix="Say which variable holds what, as `--env sessionTimeout=MY_CONSUMER_LIFE`, or name the right file.",
     cured_by_values=False,
@@ -48,7 +48,7 @@ IGNORED_SETTING: Final = Rule(
     when="a setting stands where the library does not read it, or the library does not have it",
     why="Spring Boot has no key for the session timeout under `spring.kafka.consumer`; a Connect worker hands only "
     "`consumer.` settings to its sink tasks; its image reads only `CONNECT_` variables; a broker does not read a "
-    "consumer's settings. The value that people believe in is used by nobody.",
+    "consumer's settings. The value that people rely on has no effect.",
     example="SPRING_KAFKA_CONSUMER_SESSION_TIMEOUT=30000",
     fix="Use the name that the message gives: `SPRING_KAFKA_CONSUMER_PROPERTIES_SESSION_TIMEOUT_MS=30000`.",
     cured_by_values=False,
@@ -67,7 +67,7 @@ CLIENT_UNKNOWN: Final = Rule(
     code="HT006",
     id="client-unknown",
     severity=LintSeverity.WARNING,
-    when="the files do not say which library reads them: only what holds of all that may was checked",
+    when="the files do not say which library reads them: only rules that hold for each possible library were checked",
     why="Defaults, limits and the heartbeat itself differ from library to library.",
     example="session.timeout.ms=45000  # of Java, or of librdkafka?",
     fix='Say it with `--client`, or in the configuration: `client = "java"`.',
@@ -87,10 +87,9 @@ NAMED_VARIABLE_MISSING: Final = Rule(
     code="HT008",
     id="named-variable-missing",
     severity=LintSeverity.ERROR,
-    when="a variable that `--env` names stands in none of the files, or a manifest takes one from a key that its "
-    "ConfigMap has not",
-    why="Where the variable is not there, the library's default holds. Where the key is not there, the kubelet does "
-    "not start the container.",
+    when="a variable that `--env` names is in none of the files, or a manifest takes one from a key that its "
+    "ConfigMap does not have",
+    why="Without the variable, the library's default holds. Without the key, the kubelet does not start the container.",
     example="heartbeat-tuner check --client java --env sessionTimeout=MY_TIMEOUT app.env  # without MY_TIMEOUT",
     fix="Correct the name, or add the variable.",
     cured_by_values=False,
@@ -99,9 +98,9 @@ UNSEEN: Final = Rule(
     code="HT009",
     id="setting-unseen",
     severity=LintSeverity.WARNING,
-    when="a value comes from where it cannot be seen (a Secret, a ConfigMap that is not in the files, a variable of "
-    "somebody's shell): not checked",
-    why="The rules that need the value are left out.",
+    when="the source of a value cannot be read (a Secret, a ConfigMap that is not in the files, a variable of a "
+    "shell): it was not checked",
+    why="Rules that need the value are skipped.",
     example="env:\n  - name: KAFKA_SESSION_TIMEOUT_MS\n    valueFrom: {secretKeyRef: {name: kafka, key: session}}",
     fix="Say what it is: `--session-timeout 45s`.",
 )
@@ -119,10 +118,10 @@ NO_VALUES_FIT: Final = Rule(
     code="HT013",
     id="no-values-fit",
     severity=LintSeverity.ERROR,
-    when="no values satisfy all that is asked for",
+    when="no values satisfy all requirements",
     why="Two limits collide, such as a detection time of 5 s and a broker that takes sessions of 6 s and more.",
     example="heartbeat-tuner check --client java --max-detection-time 5s",
-    fix="Move one of the two limits that the message names.",
+    fix="Change one of the two limits that the message names.",
     cured_by_values=False,
 )
 NOTHING_SET: Final = Rule(
@@ -130,7 +129,7 @@ NOTHING_SET: Final = Rule(
     id="nothing-set",
     severity=LintSeverity.INFO,
     when="no setting is given: the library's defaults were checked",
-    why="Settings under names of the application's own, or in its code, are not seen.",
+    why="Settings under the application's own names, or in its code, cannot be seen.",
     example="KAFKA_BOOTSTRAP_SERVERS=kafka:9092",
     fix="If the application sets them under other names, say which with `--env`.",
 )
@@ -143,8 +142,8 @@ def _not_seen(inspected: Inspected, expectations: Expectations) -> Iterator[Lint
     if unseen:
         options = ", ".join(f"--{name.replace(' ', '-')}" for name in unseen)
         phrase = (
-            "{settings} may be set in a Secret or in a ConfigMap that is not in the files, which cannot be seen: what "
-            "needs them was not checked; say what they are with {options}"
+            "{settings} may be set in a Secret, or in a ConfigMap that is not in the files: rules that need them were "
+            "skipped; say what they are with {options}"
         )
         yield LintFinding(UNSEEN, say(phrase, settings=" and ".join(unseen), options=options))
     if all(origin in {Origin.DEFAULT, Origin.BROKER} for origin in inspected.origins.values()):

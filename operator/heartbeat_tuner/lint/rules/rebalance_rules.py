@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.lint.checked_settings import NAMES, Expectations, Inspected, LintFinding, Origin
@@ -17,8 +16,9 @@ REBALANCE_BELOW_BEAT: Final = Rule(
     severity=LintSeverity.ERROR,
     when="the rebalance timeout (Java, librdkafka: the max poll interval, which is sent as such) is not longer than "
     "the longest heartbeat period",
-    why="A member learns of a rebalance from the answer to its heartbeat. If the rebalance waits no longer than a beat "
-    "takes, it is over before an idle member knows of it: the member is dropped, and its return makes the next one.",
+    why="A member learns of a rebalance from the answer to its heartbeat. If the rebalance waits no longer than a "
+    "beat takes, it ends before an idle member learns of it. The member is dropped, and its return starts the next "
+    "rebalance.",
     example="# KafkaJS: an idle member beats every 5 s\nKAFKA_REBALANCE_TIMEOUT_MS=4000",
     fix="Take the library's default, which is a minute or more.",
 )
@@ -48,7 +48,8 @@ JOINING_MAY_TIME_OUT: Final = Rule(
     code="HT304",
     id="joining-may-time-out",
     severity=LintSeverity.INFO,
-    when="the same, with the library's own defaults (Sarama, @platformatic/kafka)",
+    when="the rebalance timeout is longer than the client waits for the answer to its join, with the library's own "
+    "defaults (Sarama, @platformatic/kafka)",
     why="By default the library gives up a join after 30 s, while the coordinator may wait a minute or more for the "
     "slowest member.",
     example="heartbeat-tuner check --client sarama",
@@ -119,8 +120,8 @@ def _handler_outlasts_rebalance(inspected: Inspected, expectations: Expectations
 def _joining_times_out(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
     """Find rebalances that last longer than the client waits for the answer to its join."""
     client, setting = inspected.client, inspected.client.rebalance_wait
-    if client.joins_within is None or inspected.protocol is Protocol.CONSUMER or not inspected.knows(setting):
-        return  # there are no joins in the consumer protocol
+    if client.joins_within is None or inspected.protocol.is_at_broker or not inspected.knows(setting):
+        return  # only classic groups have joins
     name, default = client.joins_within
     given = inspected.others.request_timeout
     patience, waits = given or default, rebalance_wait(inspected)

@@ -31,12 +31,12 @@ NEAR_BROKER_FLOOR: Final = Rule(
     code="HT112",
     id="session-near-broker-floor",
     severity=LintSeverity.WARNING,
-    when=f"the session timeout is below {durations.show(NEAR_FLOOR)}, and nobody asked for so fast a detection "
+    when=f"the session timeout is below {durations.show(NEAR_FLOOR)}, and no such fast detection is asked for "
     "(`--max-detection-time`)",
     why="The move of a coordinator to another broker, a long garbage collection or a throttled CPU silence a member "
     "for seconds. Kafka raised its default of 10 s to 45 s for that reason (KIP-735).",
     example="session.timeout.ms=6000\nheartbeat.interval.ms=2000",
-    fix="Take the library's default. If a crash must be noticed so soon, say it with `--max-detection-time`.",
+    fix="Take the library's default. If a crash must be noticed that soon, say so with `--max-detection-time`.",
 )
 SLOW_DETECTION: Final = Rule(
     code="HT113",
@@ -45,7 +45,7 @@ SLOW_DETECTION: Final = Rule(
     when="the session timeout is above `--max-detection-time`: a crash is noticed too late",
     why="Nobody reads the partitions of a member that crashed until its session is over.",
     example="session.timeout.ms=180000",
-    fix="Lower the session timeout, or say with `--max-detection-time` that so late is soon enough.",
+    fix="Lower the session timeout, or allow a later detection with `--max-detection-time`.",
 )
 HANDLER_OUTLASTS_SESSION: Final = Rule(
     code="HT114",
@@ -106,7 +106,7 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
         yield LintFinding(OUTSIDE_BROKER_BOUNDS, text)
     elif session < NEAR_FLOOR and session < allowed:
         phrase = (
-            "a session timeout of {session} ends before what silences a live member for seconds: a coordinator that "
+            "a session timeout of {session} is shorter than many silences of live members: a coordinator that "
             "moves, a garbage collection, a throttled CPU; Kafka raised its own default from {near} for that"
         )
         yield LintFinding(NEAR_BROKER_FLOOR, say(phrase, session=session, near=NEAR_FLOOR))

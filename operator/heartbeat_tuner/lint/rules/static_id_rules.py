@@ -48,8 +48,8 @@ STATIC_ID_RANDOM: Final = Rule(
     code="HT504",
     id="static-id-random",
     severity=LintSeverity.WARNING,
-    when="the static id is another with each start: a pod's uid, a random value",
-    why="A member that restarts comes back as somebody else. Its old id stays in the group for a session timeout, and "
+    when="the static id changes with each start: a pod's uid, a random value",
+    why="A member that restarts comes back as a new member. Its old id stays in the group for a session timeout, and "
     "its partitions stand still.",
     example="spring.kafka.consumer.properties.group.instance.id=${random.uuid}",
     fix="Take an id that outlasts a restart, or leave it out.",
@@ -71,7 +71,7 @@ STATIC_ID_UNSUPPORTED: Final = Rule(
     id="static-id-unsupported",
     severity=LintSeverity.WARNING,
     when="a static id for a library that does not send it, or leaves its group all the same",
-    why="The setting does nothing, and who set it believes that restarts are free.",
+    why="The setting does nothing, and people believe that restarts are free.",
     example="# KafkaJS\nKAFKA_GROUP_INSTANCE_ID=orders-0",
     fix="Take it out.",
     cured_by_values=False,
@@ -90,7 +90,7 @@ def _static_id(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
         yield LintFinding(STATIC_ID_UNSUPPORTED, say(phrase, client=client.title, support=client.static_membership))
     elif static_id.source is IdSource.RANDOM:
         phrase = (
-            "the static id is another with each start: after a restart the old member stays in the group for a session "
+            "the static id changes with each start: after a restart the old member stays in the group for a session "
             "timeout, and its partitions stand still"
         )
         yield LintFinding(STATIC_ID_RANDOM, say(phrase))

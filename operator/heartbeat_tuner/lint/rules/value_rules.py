@@ -15,8 +15,8 @@ IMPLAUSIBLE: Final = Rule(
     code="HT010",
     id="implausible-value",
     severity=LintSeverity.ERROR,
-    when="a value is so short that no broker or client runs with it: a number of seconds, most likely; nothing else is "
-    "checked",
+    when="a value is so short that no broker or client works with it, most likely a number of seconds; nothing else "
+    "is checked",
     why="Kafka's clients count in milliseconds. A session timeout of 45 is 45 ms: no broker lets such a member join, "
     "and a client that starts with it is removed between two of its own heartbeats.",
     example="session.timeout.ms=45",
@@ -31,8 +31,8 @@ OUT_OF_RANGE: Final = Rule(
     "max poll interval of 24 hours, a fetch wait of 5 minutes. confluent-kafka for JavaScript doubles the max poll "
     "interval before librdkafka sees it, so 12 hours are its limit.",
     example="# confluent-kafka for Python\nmax.poll.interval.ms=2147483647",
-    fix="Take a value within the range. Who needs a longer poll interval should take fewer messages at once, or pause "
-    "the partitions while a long job runs.",
+    fix="Take a value within the range. For longer handlers take fewer messages at once, or pause the partitions "
+    "while a long job runs.",
 )
 
 

@@ -7,10 +7,14 @@ two units): the labels that its series always and never carry do.
 
 import dataclasses
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from heartbeat_tuner.metrics.vocabulary import Quantity
+
+THREADS_CONSUMER: Final = "-consumer"
+"""What the `client.id` of a stream thread's consumer has behind the thread's name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,12 +26,15 @@ class Metric:
         names: what it is called; several where releases or settings of one exporter differ.
         unit_s: what a value of 1 is in seconds, where it is a time. Never guessed from a value.
         matchers: further labels that select it, and their values.
+        thread_label: the label that carries the stream thread whose consumer it is about, where it has no `client.id`;
+            empty for all but Kafka Streams' own.
     """
 
     quantity: Quantity
     names: tuple[str, ...]
     unit_s: float = 1.0
     matchers: tuple[tuple[str, str], ...] = ()
+    thread_label: str = ""
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Whether a series of one of its names is it."""
@@ -82,9 +89,35 @@ class Convention:
                 metrics[name] = (*metrics.get(name, ()), metric)
         return MappingProxyType(metrics)
 
-    def carries(self, labels: Collection[str]) -> bool:
+    def carries(self, labels: Mapping[str, str]) -> bool:
         """Whether a series with these labels can be of it."""
-        return self.with_labels <= set(labels) and self.without_labels.isdisjoint(labels)
+        threads = self.thread_labels.get(labels.get("__name__", ""))
+        with_labels = self.with_labels if threads is None else threads
+        return with_labels <= set(labels) and self.without_labels.isdisjoint(labels)
+
+    @functools.cached_property
+    def thread_labels(self) -> Mapping[str, frozenset[str]]:
+        """The label of its stream threads by the names of the metrics that have one."""
+        return MappingProxyType(
+            {
+                name: frozenset({metric.thread_label})
+                for metric in self.metrics
+                for name in metric.names
+                if metric.thread_label
+            }
+        )
+
+    def client_id(self, labels: Mapping[str, str]) -> str:
+        """Return the `client.id` of the consumer that a series is about; empty if none is told.
+
+        Args:
+            labels: of the series, `__name__` among them.
+        """
+        (thread_label,) = self.thread_labels.get(labels.get("__name__", ""), ("",))
+        if not thread_label:
+            return labels.get(self.client_label, "")
+        thread = labels.get(thread_label, "")
+        return f"{thread}{THREADS_CONSUMER}" if thread else ""
 
     def metric_of(self, labels: Mapping[str, str]) -> Metric | None:
         """Return which of its metrics a series is, by its labels, `__name__` among them; None if it is none."""

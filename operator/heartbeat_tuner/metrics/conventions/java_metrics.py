@@ -22,7 +22,7 @@ from typing import Final
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
-LIBRARIES: Final = ("java", "java-kip848", "spring", "streams", "connect")
+LIBRARIES: Final = ("java", "java-kip848", "spring", "streams", "streams-kip1071", "connect")
 """Whose consumers are the Java consumer."""
 
 _COORDINATOR: Final = "consumer-coordinator-metrics"
@@ -74,6 +74,31 @@ def _metrics(name: Callable[[str, str], str], endings: tuple[str, ...]) -> tuple
     )
 
 
+_OF_THREADS: Final = tuple(
+    Metric(
+        quantity,
+        (f"kafka_streams_stream_thread_metrics_tasks_{happened}_latency_max",),
+        unit_s=_MS,
+        thread_label="thread_id",
+    )
+    for quantity, happened in (
+        (Quantity.TASKS_ASSIGNED_LATENCY_MAX, "assigned"),
+        (Quantity.TASKS_LOST_LATENCY_MAX, "lost"),
+    )
+)
+"""Of Kafka Streams in a group of the streams protocol, since 4.2; the thread's consumer shows no lost partitions."""
+
+_OF_POLLS: Final = frozenset({Quantity.POLL_GAP_MAX, Quantity.POLL_GAP_MEAN, Quantity.POLL_AGE})
+_OF_ASSIGNMENT: Final = frozenset(
+    {Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.ASSIGNED_PARTITIONS, Quantity.COMMIT_LATENCY_MAX}
+)
+"""What a worker of Connect does not tell: its group distributes no partitions, and it polls for no messages."""
+
+
+def _of_worker(_group: str, attribute: str) -> str:
+    return f"kafka_connect_connect_coordinator_metrics_{attribute}"
+
+
 def _whole_group(group: str, attribute: str) -> str:
     return f"kafka_consumer_{group.replace('-', '_')}_{attribute}"
 
@@ -107,8 +132,20 @@ JMX_EXPORTER: Final = Convention(
     libraries=LIBRARIES,
     client_label="client_id",
     with_labels=frozenset({"client_id"}),
-    metrics=_metrics(_whole_group, ("", "_total")),
+    metrics=(*_metrics(_whole_group, ("", "_total")), *_OF_THREADS),
     needed=_NEEDED,
+)
+
+CONNECT_WORKER: Final = Convention(
+    name="connect-worker",
+    title="the JMX exporter with its default rule, on a Connect worker",
+    libraries=("connect",),
+    client_label="client_id",
+    with_labels=frozenset({"client_id"}),
+    metrics=tuple(
+        metric for metric in _metrics(_of_worker, ("", "_total")) if metric.quantity not in _OF_ASSIGNMENT | _OF_POLLS
+    ),
+    needed=tuple(quantity for quantity in _NEEDED if quantity not in _OF_POLLS),
 )
 
 STRIMZI: Final = Convention(
@@ -203,6 +240,7 @@ KIP714: Final = Convention(
 
 CONVENTIONS: Final = (
     JMX_EXPORTER,
+    CONNECT_WORKER,
     MICROMETER,
     STRIMZI,
     OPENTELEMETRY,

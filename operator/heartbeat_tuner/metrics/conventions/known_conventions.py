@@ -21,7 +21,7 @@ OF_GROUPS: Final = tuple(
 )
 """Those of consumers whose group can be told: the others say nothing of one."""
 
-LIBRARIES: Final = ("java", "kafkajs", "spring")
+LIBRARIES: Final = ("java", "kafkajs", "spring", "streams")
 """The client libraries whose consumers can be measured well enough to be tuned; of the others only the physics are
 known."""
 

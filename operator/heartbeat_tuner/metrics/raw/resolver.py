@@ -45,6 +45,11 @@ _AT_ENDS: Final = 2
 
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
+_STREAM_THREAD: Final = re.compile(
+    r"(?P<group>.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-StreamThread-[0-9]+-consumer", re.DOTALL
+)
+"""What Kafka Streams calls a thread's consumer: the application, which is the group, the process, and the thread."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class SeriesPlace:
@@ -205,7 +210,7 @@ def group_named(labels: Mapping[str, str], convention: Convention) -> str | None
     """
     if convention.group_label:
         return labels.get(convention.group_label) or None
-    names = readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
+    names = readings(convention.client_id(labels), labels.get(queries.POD_LABEL, ""))
     return names[-1] if names else None
 
 
@@ -225,7 +230,7 @@ def _group_of(
     if convention.group_label:
         names = [labels.get(convention.group_label, "")]
     else:
-        client_id, pod = labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, "")
+        client_id, pod = convention.client_id(labels), labels.get(queries.POD_LABEL, "")
         owner = own_ids.get((namespace, pod, unquoted(client_id)))
         if owner in groups:
             return owner
@@ -241,10 +246,11 @@ def unquoted(client_id: str) -> str:
 def readings(client_id: str, pod: str) -> list[str]:
     """Return the groups of which the Java consumer may have made this `client.id`, the likelier first.
 
-    It is `consumer-<group>-<number>`, or `consumer-<group>-<instance id>`. Any end could be an instance id: only the
-    pod's name is taken for one, and a number goes before it.
+    It is `consumer-<group>-<number>` or `consumer-<group>-<instance id>`; Kafka Streams has ids of its own. Any end
+    could be an instance id: only the pod's name is taken for one, and a number goes before it.
     """
-    bare = unquoted(client_id)
+    if (thread := _STREAM_THREAD.fullmatch(bare := unquoted(client_id))) is not None:
+        return [thread["group"]]
     numbered = _NUMBERED.fullmatch(bare)
     readings = [] if numbered is None else [numbered["group"]]
     prefix, ending = "consumer-", f"-{pod}"

@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import ASKING_AGAIN, Mode, Policy
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE
 from heartbeat_tuner.domain.sentences import Sentence, say
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import LEAVES_THE_VALUES, Verdict
 from heartbeat_tuner.domain.verifications import LEAST_CANARY_PODS, Canary, CanaryPhase, Outcome
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.verification import canary as in_group_test
@@ -28,7 +28,7 @@ COMES_WITHIN: Final = timedelta(minutes=2)
 LARGEST_PART: Final = 0.5
 """Of the pods: the others are what a canary is compared with, and what is left of the group where it fails."""
 
-SURE: Final = frozenset({Verdict.HEALTHY, Verdict.INFEASIBLE})
+SURE: Final = LEAVES_THE_VALUES | {Verdict.INFEASIBLE}
 """Verdicts that ask for no change, though all that is needed is known."""
 
 _HOURS: Final = 24.0

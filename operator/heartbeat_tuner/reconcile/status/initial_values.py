@@ -20,7 +20,7 @@ from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import has_settled
 from heartbeat_tuner.domain.sentences import say
-from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.domain.verdicts import LEAVES_THE_VALUES, Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided
 
 VALID: Final = timedelta(hours=48)
@@ -29,7 +29,7 @@ VALID: Final = timedelta(hours=48)
 MOVED_AT: Final = timedelta(hours=24)
 """With so much left the end is moved: one write a day, and no two policies at the same moment."""
 
-_SURE: Final = frozenset({Verdict.HEALTHY, Verdict.INFEASIBLE})
+_SURE: Final = LEAVES_THE_VALUES | {Verdict.INFEASIBLE}
 """Verdicts that leave pods with the values they have."""
 
 

@@ -13,6 +13,7 @@ from heartbeat_tuner.domain.kafka_groups import GroupOwnership
 
 OF_OUR_WRITES: Final = (
     "observed_generation",
+    "installation",
     "applied",
     "workloads",
     "slots",

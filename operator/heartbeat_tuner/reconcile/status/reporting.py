@@ -31,7 +31,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict, rounded
 from heartbeat_tuner.models.group_model import Unfitted
 from heartbeat_tuner.reconcile.at_broker import group_reports
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
@@ -127,7 +127,6 @@ def _found(previous: Status, outcome: Decided) -> Status:
             else Recommendation(
                 target=values_of(decision.target),
                 **_band(decision.forecast),
-                reasons=[fitting(sentence) for sentence in _reasons(decision)],
             )
         )
     update["model"] = _model(outcome)
@@ -179,10 +178,10 @@ def _predicted(forecast: Forecast | None) -> Predicted | None:
 
 def _figures(prediction: Prediction) -> PredictedFigures:
     return PredictedFigures(
-        evictions_per_month=statements.rounded(prediction.evictions_per_month),
-        evictions_per_month_upper=statements.rounded(prediction.evictions_upper),
-        stalled_partition_seconds_per_day=statements.rounded(prediction.net_per_day),
-        detection_seconds=statements.rounded(prediction.detection_s),
+        evictions_per_month=rounded(prediction.evictions_per_month),
+        evictions_per_month_upper=rounded(prediction.evictions_upper),
+        stalled_partition_seconds_per_day=rounded(prediction.net_per_day),
+        detection_seconds=rounded(prediction.detection_s),
     )
 
 
@@ -267,27 +266,12 @@ def _in_standing_words(
     previous: Status, status: Status, decision: Decision, words: StandingWords, *, same: bool
 ) -> tuple[Status, StandingWords]:
     """Return the status with what is said beside its conditions in the words that stand."""
-    before, recommendation = previous.recommendation, status.recommendation
-    if recommendation is not None and decision.target is not None:
-        texts, reasons = _reasons(decision), list[str]()
-        # A status that another version wrote may have more of them, or fewer.
-        standing = [None] * len(texts) if before is None or len(before.reasons) != len(texts) else before.reasons
-        for number, (old, sentence) in enumerate(zip(standing, texts, strict=True)):
-            text, words = words.told(f"reason {number}", old, sentence, may_stand=same)
-            reasons.append(text)
-        recommendation = recommendation.model_copy(update={"reasons": reasons})
-        status = status.model_copy(update={"recommendation": recommendation})
     advice, ids = decision.static_ids, status.static_ids
     if advice is not None and ids is not None and ids.message == fitting(advice.message):
         old = None if previous.static_ids is None else previous.static_ids.message
         text, words = words.told("static ids", old, advice.message, may_stand=same)
         status = status.model_copy(update={"static_ids": ids.model_copy(update={"message": text})})
     return status, words
-
-
-def _reasons(decision: Decision) -> tuple[str, str, str]:
-    """Return why something is recommended: what was found, what to do, and what to expect."""
-    return decision.finding.message, decision.advice, decision.outlook
 
 
 def _timestamp(at: datetime) -> str:

@@ -14,7 +14,7 @@ from heartbeat_tuner.decision.gates import canary_words, taken_back
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import Reading, join, say
+from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.domain.verifications import CanaryPhase
 from heartbeat_tuner.reconcile.at_broker import group_reports
@@ -38,16 +38,22 @@ SUSPENDED: Final = "spec.suspend is true: nothing is written"
 
 _NOT_READY: Final = "not known while the policy is not Ready: "
 
-LEAST_FIGURE: Final = 0.001
-"""Evictions a month, or seconds a day, that are as good as none."""
-
 _RECOMMENDED: Final = {
     Verdict.CHANGE: ConditionStatus.TRUE,
     Verdict.HEALTHY: ConditionStatus.FALSE,
+    Verdict.UNPROVEN: ConditionStatus.FALSE,
     Verdict.INFEASIBLE: ConditionStatus.FALSE,
     Verdict.UNKNOWN: ConditionStatus.UNKNOWN,
 }
 """Whether a verdict recommends something."""
+
+_OBJECTIVE_MET: Final = {
+    Reason.WITHIN_OBJECTIVE: ConditionStatus.TRUE,
+    Reason.LIKELY_WITHIN: ConditionStatus.UNKNOWN,
+    Reason.TOO_EARLY: ConditionStatus.UNKNOWN,
+    Reason.ABOVE_OBJECTIVE: ConditionStatus.FALSE,
+}
+"""Of the condition ObjectiveMet, by what is shown of the objective."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,11 +76,6 @@ def with_veto(statements: list[Statement], policy: Policy) -> list[Statement]:
     finding = taken_back.finding(policy, policy.forbidden)
     vetoes = [Statement(kind, ConditionStatus.FALSE, finding) for kind in kinds]
     return [*(statement for statement in statements if statement.type not in kinds), *vetoes]
-
-
-def rounded(number: float) -> float:
-    """Return a figure of a forecast to two significant digits; hardly anything is nothing."""
-    return 0.0 if number < LEAST_FIGURE else float(f"{number:.2g}")
 
 
 def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -> Iterator[Statement]:
@@ -155,29 +156,21 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
     elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
+    elif decision.verdict is Verdict.UNPROVEN and decision.proof is not None:
+        unknown = "not known; the condition ObjectiveMet says why"
+        yield Statement(ConditionType.FEASIBLE, ConditionStatus.UNKNOWN, Finding(decision.proof.reason, unknown))
     yield _objective_statement(outcome)
-    story = Finding(decision.finding.reason, join(". ", (decision.story.message, decision.outlook)))
-    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
+    # What a model expects, or why none does, stands in `status.model`: nothing is said twice.
+    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.story)
 
 
 def _objective_statement(outcome: Decided) -> Statement:
-    """Say whether the evictions expected are within the objective; a group that is left alone may be above it."""
-    decision, per_month = outcome.decision, outcome.inputs.policy.objective.max_false_evictions_per_month
-    if decision.forecast is None:
-        unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
+    """Say whether it is shown that evictions are within the objective; a group that is left alone may be above it."""
+    decision = outcome.decision
+    if decision.proof is None:
+        unknown = Finding(Reason.TOO_LITTLE_DATA, "no forecast of evictions; status.model.message says why")
         return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
-    is_written = decision.to_apply is not None or decision.to_alter is not None
-    in_force = (decision.forecast.new if is_written else None) or decision.forecast.now
-    says = say(
-        "{evictions:g} evictions of live members a month are expected, at most {evictionsUpper:g} (95 %), where the "
-        "objective allows {objective:g}",
-        evictions=Reading(rounded(in_force.evictions_per_month)),
-        evictionsUpper=Reading(rounded(in_force.evictions_upper)),
-        objective=per_month,
-    )
-    if in_force.evictions_upper <= per_month:
-        return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.TRUE, Finding(Reason.WITHIN_OBJECTIVE, says))
-    return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.FALSE, Finding(Reason.ABOVE_OBJECTIVE, says))
+    return Statement(ConditionType.OBJECTIVE_MET, _OBJECTIVE_MET[decision.proof.reason], decision.proof)
 
 
 def _applied_statement(outcome: Decided, *, had_landed: bool) -> Statement:

@@ -15,6 +15,7 @@ import structlog
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import writing_of
 from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords
+from heartbeat_tuner.api.v1alpha1.installation_v1alpha1 import noted
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError, TunerError
 from heartbeat_tuner.domain.exposed import MetricPoint
@@ -107,7 +108,7 @@ class Statuses:
         self._words: dict[ObjectKey, StandingWords] = {}
         self._transitions = Transitions()
         self._troubles = troubles
-        self._unanswered: list[ApiServerError] = []
+        self._unanswered: list[TunerError] = []
 
     def begin(self, keys: Collection[ObjectKey]) -> None:
         """Begin a cycle over these policies; all others are forgotten."""
@@ -235,8 +236,7 @@ class Statuses:
         occupied: Occupied | None = None,
     ) -> Status:
         """Return the status that should stand now."""
-        now, generation = self._clock.now(), body["metadata"]["generation"]
-        key = parsing.key_of(body)
+        key, now, generation = parsing.key_of(body), self._clock.now(), body["metadata"]["generation"]
         words = self._words.get(key, NOTHING_KNOWN)
         reported = reporting.status_after(previous, outcome, generation=generation, now=now, policy=policy, words=words)
         status, self._words[key] = reported.status, reported.words
@@ -244,6 +244,8 @@ class Statuses:
         if policy is not None and not surprised:  # after a surprise nobody knows what was done: what is noted stays
             intent = outcome.open_intent if isinstance(outcome, Decided) else policy.intent
             status = status.model_copy(update={"writing": None if intent is None else writing_of(intent)})
+        if self._store.installation is not None:
+            status = status.model_copy(update={"installation": noted(self._store.installation)})
         return status if occupied is None else status.model_copy(update={"slots": occupied.slots})
 
     async def _reported(self, body: Mapping[str, Any], previous: Status, status: Status) -> bool | None:
@@ -290,10 +292,8 @@ class Statuses:
     def _failed(self, event: str, key: ObjectKey, error: TunerError) -> None:
         """Note a write that failed; who answers nobody is not asked for ever."""
         self._troubles.add(event, key, error)
-        if isinstance(error, ApiServerError) and error.status is None:
-            self._unanswered.append(error)
-        else:
-            self._unanswered = []
+        no_answer = isinstance(error, ApiServerError) and error.status is None
+        self._unanswered = [*self._unanswered, error] if no_answer else []
 
 
 def _version(body: Mapping[str, Any]) -> tuple[str, str]:

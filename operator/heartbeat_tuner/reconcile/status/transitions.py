@@ -15,12 +15,19 @@ _QUIET_REASONS: Final = frozenset(
         Reason.FEASIBLE,
         Reason.HEALTHY,
         Reason.WITHIN_OBJECTIVE,
+        Reason.LIKELY_WITHIN,
+        Reason.TOO_EARLY,
         Reason.OUTSIDE_WINDOW,
         Reason.FLEET_BUDGET_SPENT,
         Reason.SCALED_TO_ZERO,
     }
 )
 """Reasons that are no news by themselves."""
+
+_OF_THE_OBJECTIVE: Final = frozenset(
+    {Reason.WITHIN_OBJECTIVE, Reason.LIKELY_WITHIN, Reason.TOO_EARLY, Reason.ABOVE_OBJECTIVE}
+)
+"""Reasons that several conditions have at once: where Recommended has news, that is told alone."""
 
 OF_READY: Final = frozenset(
     {
@@ -72,7 +79,12 @@ def announcements(previous: Status, current: Status) -> list[Announcement]:
         if not is_withdrawn(condition) and _is_news(before.get(condition.type), condition):
             announcement = _announcement(before.get(condition.type), condition)
             announced.setdefault((condition.reason, condition.message), announcement)
-    return list(announced.values())
+    is_told = any(event.type is ConditionType.RECOMMENDED for event in announced.values())
+    return [
+        event
+        for event in announced.values()
+        if event.type is ConditionType.RECOMMENDED or not (is_told and event.reason in _OF_THE_OBJECTIVE)
+    ]
 
 
 def _announcement(before: Condition | None, condition: Condition) -> Announcement:

@@ -222,7 +222,7 @@ def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel |
     for fitted in tried:
         tail = _at(fleet, group, fitted)
         if isinstance(tail, TailModel):
-            if tail.shape <= threshold.KINKED:
+            if not threshold.lies_below_a_kink(tail, float(fleet.weight[group])):
                 return tail
             heavy.append(tail)
             continue

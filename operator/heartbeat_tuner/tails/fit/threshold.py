@@ -17,6 +17,7 @@ from heartbeat_tuner.tails.fit.exceedances import Exceedances, Fits, Normal
 from heartbeat_tuner.tails.fit.fitness import Fitness
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS
+from heartbeat_tuner.tails.model import TailModel
 
 FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003)
 """Candidates: shares of all values, the largest first."""
@@ -29,6 +30,10 @@ _USUAL_AT_MOST: Final = 0.35  # shape
 
 KINKED: Final = 0.5
 """Delays are not heavier than that; where a law is, its threshold lies below a kink, and a smaller share is asked."""
+
+MOST_UNSEEN: Final = 7.0
+"""Independent values that a law may expect beyond the largest that a group has: chance hides 7 of them once in a
+thousand groups."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,6 +59,20 @@ class Candidate:
         return not self.fitness.too_many_far(members) and bool(
             np.median(self.belief.mean[members, 0]) <= _USUAL_AT_MOST
         )
+
+
+def lies_below_a_kink(tail: TailModel, weight: float) -> bool:
+    """Return whether the threshold of a group's law lies below a kink, so that a smaller share may give a better law.
+
+    The law is then heavier than delays are, or expects more values beyond the largest that was seen than chance hides:
+    it follows the many values near the threshold, and the usual distances hardly show where the few far ones end.
+
+    Args:
+        tail: the law.
+        weight: how much one value of the group tells, as part of an independent one.
+    """
+    beyond = tail.sf(np.array([max(tail.largest_s, tail.threshold_s)]))[0]
+    return bool(tail.shape > KINKED or tail.samples * weight * beyond > MOST_UNSEEN)
 
 
 def above(counts: Array) -> Array:

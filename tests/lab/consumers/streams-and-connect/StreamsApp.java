@@ -15,6 +15,7 @@ public final class StreamsApp {
         properties.put("application.id", Lab.text("KAFKA_GROUP_ID"));
         properties.put("client.id", Lab.text("KAFKA_CLIENT_ID"));
         properties.put("state.dir", Lab.text("STATE_DIR"));
+        Lab.put(properties, "group.protocol", "KAFKA_GROUP_PROTOCOL");
         Lab.put(properties, "session.timeout.ms", "KAFKA_SESSION_TIMEOUT_MS");
         Lab.put(properties, "heartbeat.interval.ms", "KAFKA_HEARTBEAT_INTERVAL_MS");
         Lab.put(properties, "fetch.max.wait.ms", "KAFKA_FETCH_MAX_WAIT_MS");

@@ -109,3 +109,19 @@ async def test_the_page_is_what_the_client_writes() -> None:
     assert b"\nheartbeat_tuner_leader 2.0\n" in body
     assert b"\nheartbeat_tuner_shards 3.0\n" in body
     assert b'heartbeat_tuner_policy_session_timeout_seconds{namespace="shop",policy="a",values="set"} 45.0' in body
+
+
+def test_namespaces_that_are_left_are_counted_while_their_shard_is_led() -> None:
+    """A new leader counts them itself: a sum over replicas counts each once."""
+    telemetry = Telemetry()
+
+    def left(why: str) -> float | None:
+        return telemetry.registry.get_sample_value("heartbeat_tuner_namespaces_left", {"why": why})
+
+    for shard, counts in enumerate(({"First": 2, "Named": 0}, {"First": 1, "Named": 4})):
+        telemetry.left_to_others(counts, shard=shard)
+    assert (left("First"), left("Named")) == (3, 4)
+    telemetry.leadership_ended(1)
+    assert (left("First"), left("Named")) == (2, 0)
+    telemetry.left_to_others({"First": 0, "Named": 0})
+    assert (left("First"), left("Named")) == (0, 0)

@@ -84,6 +84,18 @@ def test_silence_is_no_answer() -> None:
         ANSWERS.understood("orders", refused(KafkaError._TIMED_OUT))
 
 
+def test_a_group_that_librdkafka_refuses_to_describe_has_a_reason() -> None:
+    """It is the library's own error, as silence is; but the coordinator has answered."""
+    future = Future[Any]()
+    error = KafkaError(KafkaError._INVALID_ARG, "GroupId etl is not a consumer group (connect).")
+    future.set_exception(KafkaException(error))
+    group = ANSWERS.understood("etl", future)
+    assert isinstance(group, UnreadableGroup)
+    assert group.message == (
+        "Kafka cluster main does not describe group etl: GroupId etl is not a consumer group (connect)."
+    )
+
+
 @pytest.mark.parametrize(
     ("code", "grant", "of_group"),
     [

@@ -19,6 +19,7 @@ import heartbeat_tuner
 from heartbeat_tuner.adapters.certificate.certificate_store import CertificateStore
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_events
 from heartbeat_tuner.adapters.kubernetes.api_paths import InvalidPathError, Resource
+from heartbeat_tuner.adapters.kubernetes.installation_leases import KubernetesInstallations
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.kubernetes.lease_annotations import LeaseAnnotations
 from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
@@ -226,6 +227,7 @@ USES: Final[dict[str, Use]] = {
     "election": lambda api, name, namespace: KubernetesLeases(
         api, namespace=namespace, name=name, clock=FakeClock()
     ).read(),
+    "installations": lambda api, name, namespace: KubernetesInstallations(api).read(f"{namespace}/{name}"),
     "stops": lambda api, name, namespace: LeaseAnnotations(api, namespace=namespace, name=name).replace(
         StopNote(), StopNote(resumed_at=worlds.NOW)
     ),
@@ -360,6 +362,7 @@ def test_every_place_that_asks_for_a_name_is_tried() -> None:
         "kubernetes_events",
         "leases",
         "lease_annotations",
+        "installation_leases",
         "slot_leases",
         "slot_pods",
         "ticket_leases",

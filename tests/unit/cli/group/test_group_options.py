@@ -92,7 +92,10 @@ def test_yaml_says_what_json_says(command: str, folder: Path) -> None:
         (("--models", "{folder}", "--max-false-evictions-per-month", "0"), "0.0 is not in the range 0<x<="),
         (("--models", "{folder}", "--max-false-evictions-per-month", "nan"), "nan is no number"),
         (("--models", "{folder}", "--max-detection-time", "0s"), "choose a time between 1ms and"),
-        (("--models", "{folder}", "--protocol", "lazy"), "'lazy' is not one of 'eager', 'cooperative', 'consumer'"),
+        (
+            ("--models", "{folder}", "--protocol", "lazy"),
+            "'lazy' is not one of 'eager', 'cooperative',",
+        ),
         (("--models", "{folder}", "--bound", "session-timeout"), "--bound 'session-timeout': write it like"),
         (("--models", "{folder}", "--bound", "session-timeout=20s"), "write the least and the greatest value"),
         (("--models", "{folder}", "--bound", "session-timeout=30s..20s"), "the least value (30s) is above the"),
@@ -122,6 +125,25 @@ def test_the_consumer_protocol_is_not_of_every_library(folder: Path) -> None:
     result = run("recommend", *kafkajs, "--models", str(folder), "--protocol", "consumer")
     assert result.exit_code == 2
     assert "--protocol consumer: KafkaJS does not speak the consumer protocol" in said(result)
+
+
+def test_a_group_of_the_streams_protocol_is_decided_by_its_own_card_and_keys(folder: Path) -> None:
+    """Its bounds are the broker's for such groups; a plain consumer has no such protocol."""
+    streams = ("--group", "orders", "--client", "streams", "--members", "3", "--partitions", "24")
+    options = (*streams, "--models", str(folder))
+    found = json.loads(run("recommend", *options, "--protocol", "streams", "-o", "json").stdout)
+    assert found["settings"]["sessionTimeout"]["nowMilliseconds"] == 45_000
+    assert found["settings"]["heartbeatInterval"]["nowMilliseconds"] == 5_000
+    assert any("streams.session.timeout.ms and streams.heartbeat.interval.ms" in note for note in found["notes"])
+    narrow = ("--max-detection-time", "30s")
+    assert "group.streams.min.session.timeout.ms" in said(run("recommend", *options, "--protocol", "streams", *narrow))
+    java = ("--group", "orders", "--client", "java", "--members", "3", "--partitions", "24", "--models", str(folder))
+    result = run("recommend", *java, "--protocol", "streams")
+    assert result.exit_code == 2
+    assert "--protocol streams: the Java consumer does not speak Kafka Streams' protocol" in said(result)
+    assert "Kafka Streams does not speak the consumer protocol" in said(
+        run("recommend", *options, "--protocol", "consumer")
+    )
 
 
 @pytest.mark.parametrize("client", ["java", "spring"])
@@ -162,7 +184,7 @@ def test_what_is_said_goes_before_the_brokers_defaults(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"client": "kafkajs"}, "was measured of kafkajs consumers, the policy's are java"),
+        ({"client": "kafkajs"}, "was measured of kafkajs consumers, and this group's library is said to be java"),
         ({"group": "billing"}, "no model in"),
         ({"quantities": {}}, "rests on 0 days"),
         (
@@ -230,6 +252,6 @@ def test_what_collides_is_infeasible_and_names_both(options: tuple[str, ...], wo
     """An answer, since it can be repaired: status 0; the guard says nothing of values."""
     result = run("recommend", *GROUP, "--models", str(folder), *options)
     assert result.exit_code == 0
-    assert "Infeasible: Infeasible" in said(result)
+    assert "\nInfeasible\n" in result.output
     assert words in said(result)
     assert run("explain", *GROUP, "--models", str(folder), *options).exit_code == 0

@@ -65,6 +65,27 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(plugin, arguments)
 
 
+@pytest.mark.parametrize("words", [("explain", "ordres"), ("pause", "ordres"), ("revert", "ordres")])
+def test_the_nearest_policy_is_named_where_there_is_none_of_a_name(
+    words: tuple[str, ...], tmp_path: Path, kubectl: FakeKubectl
+) -> None:
+    """Other failures are kubectl's own."""
+    names = f"consumergrouppolicy.{GROUP}/payments\nconsumergrouppolicy.{GROUP}/orders"
+    kubectl.says('policies "ordres" not found (NotFound)', status=1)
+    program = tmp_path / "kubectl"
+    program.write_text(
+        program.read_text().replace("cat ", f"case $* in *name*) echo '{names}'; exit 0 ;; esac\ncat ", 1)
+    )
+    assert "did you mean orders?" in run(*words).output
+    kubectl.says("forbidden", status=1)
+    assert "did you mean" not in run(*words).output
+
+
+def test_names_that_are_missing_are_asked_for() -> None:
+    """With where to look for them."""
+    assert "Write names of policies; `kubectl get cgp` lists them." in run("pause").output
+
+
 def test_kubectl_s_names_of_our_kinds_are_the_api_s() -> None:
     """They are written twice, since the models of the API take long to import."""
     assert f"{spec_v1alpha1.PLURAL}.{GROUP}" == cluster_options.POLICIES
@@ -100,7 +121,7 @@ def test_all_namespaces_are_asked_without_pods(kubectl: FakeKubectl) -> None:
     kubectl.says(json.dumps({"kind": "List", "items": [reports.policy()]}))
     result = run("status", "-A")
     assert result.exit_code == 0, result.output
-    assert "shop/orders  Apply  Healthy: Healthy" in result.stdout
+    assert "shop/orders  Apply  Healthy" in result.stdout
     first, *others = kubectl.calls()
     assert "--all-namespaces" in first
     assert others == ["get deployment orders --ignore-not-found --output=json --namespace=shop --request-timeout=30s"]

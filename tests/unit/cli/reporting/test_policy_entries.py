@@ -6,7 +6,7 @@ from typing import Any
 from heartbeat_tuner.cli import report
 from heartbeat_tuner.cli.reporting import policy_entries, reported_policies
 from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
-from tests.support import reports
+from tests.support import manifests, reports
 from tests.support.worlds import NOW
 
 AT = f"{reports.CURED - timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}"
@@ -153,8 +153,9 @@ def test_the_operator_s_forecast_goes_first() -> None:
 
 def test_the_operator_s_recommendation_goes_first() -> None:
     """With its reasons, its values and its words."""
-    recommendation = {"target": {**AFTER, "sessionTimeout": "20s"}, "reasons": ["it is cheaper", "and safe"]}
-    status = {"verdict": "Change", "reason": "Cheaper", "recommendation": recommendation}
+    recommendation = {"target": {**AFTER, "sessionTimeout": "20s"}}
+    said = manifests.condition("Recommended", "Cheaper") | {"message": "it is cheaper. And safe"}
+    status = {"verdict": "Change", "reason": "Cheaper", "recommendation": recommendation, "conditions": [said]}
     (entry,) = reports.report_of(reports.policy(**status)).groups
     assert (entry.verdict, entry.reason, entry.message) == ("Change", "Cheaper", "It is cheaper. And safe.")
     assert entry.settings[0].recommended_ms == 20000

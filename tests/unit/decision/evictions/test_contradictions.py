@@ -148,9 +148,9 @@ def beating(every_s: float, *, settings: LivenessSettings | None = None, **chang
     [
         (1.0, Reason.SETTINGS_NOT_IN_FORCE),
         (2.2, Reason.SETTINGS_NOT_IN_FORCE),
-        (2.3, Reason.HEALTHY),
-        (3.0, Reason.HEALTHY),
-        (4.6, Reason.HEALTHY),
+        (2.3, Reason.TOO_EARLY),
+        (3.0, Reason.TOO_EARLY),
+        (4.6, Reason.TOO_EARLY),
         (4.7, Reason.SETTINGS_NOT_IN_FORCE),
     ],
 )
@@ -183,18 +183,18 @@ def test_consumers_that_share_a_counter_beat_together() -> None:
     """Two members at one address, and one counter: it grows twice as fast."""
     of = beating(1.5)
     members = [worlds.member(pod, number) for pod in worlds.pods() for number in range(2)]
-    assert decide(dataclasses.replace(of, group=worlds.group(members))).finding.reason is Reason.HEALTHY
+    assert decide(dataclasses.replace(of, group=worlds.group(members))).finding.reason is Reason.TOO_EARLY
 
 
 def test_a_group_that_rebalances_beats_less_often() -> None:
     """A member that waits for a rebalance does not beat."""
-    assert decide(beating(9.0, rebalancing_share=None)).finding.reason is Reason.HEALTHY
+    assert decide(beating(9.0, rebalancing_share=None)).finding.reason is Reason.TOO_EARLY
 
 
 def test_a_beat_that_waits_for_handlers_may_be_late_and_never_early() -> None:
     """KafkaJS beats when a handler is done."""
     slow = worlds.situation(now=CURED, seen=worlds.record(beat=worlds.seconds(9), share=0.0))
-    assert decide(slow).finding.reason is Reason.HEALTHY
+    assert decide(slow).finding.reason is Reason.TOO_EARLY
     early = worlds.situation(now=worlds.settings(), seen=worlds.record(beat=worlds.seconds(1)))
     assert decide(early).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
 
@@ -216,7 +216,7 @@ def test_what_was_proven_stands_when_the_storm_is_over() -> None:
     assert decision.finding.message == seen.message
     edited = dataclasses.replace(calm, policy=dataclasses.replace(calm.policy, generation=2))
     changed = dataclasses.replace(calm, workload=dataclasses.replace(has, template="def"))
-    assert [decide(one).finding.reason for one in (edited, changed)] == [Reason.HEALTHY] * 2
+    assert [decide(one).finding.reason for one in (edited, changed)] == [Reason.TOO_EARLY] * 2
 
 
 @st.composite

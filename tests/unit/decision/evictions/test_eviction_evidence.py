@@ -119,7 +119,7 @@ def test_three_evictions_on_a_single_day_are_no_rate() -> None:
     day = dataclasses.replace(history(8.0, 7.9, 7.8, since_days=28.0), values=short)
     quiet, evicted = (dataclasses.replace(known_kafkajs(short), history=each) for each in (None, day))
     assert evidence(history(8.0, 7.9, 7.8, since_days=28.0)) == EvictionEvidence(3, 28.0, 1)
-    assert decide(dataclasses.replace(worlds.situation(), history=history(8.0, 7.9, 7.8))).verdict is Verdict.HEALTHY
+    assert decide(dataclasses.replace(worlds.situation(), history=history(8.0, 7.9, 7.8))).target is None
     assert decide(evicted).finding.reason is decide(quiet).finding.reason
     two = dataclasses.replace(day, episodes_s=(NOW.timestamp() - 20 * DAY_S, *day.episodes_s))
     assert decide(dataclasses.replace(evicted, history=two)).finding.reason is Reason.DANGER
@@ -142,10 +142,35 @@ def test_a_cure_that_costs_more_than_the_evictions_is_none(reason: Reason) -> No
     assert ("costs over a tenth more than these evictions do" in decision.advice) is is_dear
 
 
+def test_what_is_cheaper_is_taken_where_a_cure_is_too_dear() -> None:
+    """A shorter H saves, and evicts a little less; the rule for a record would have taken S to any price instead."""
+    short = worlds.settings("30s")
+    cheaper = Answer(
+        Verdict.CHANGE,
+        Reason.CHEAPER,
+        "Set heartbeatInterval 3s → 1s",
+        target=dataclasses.replace(short, heartbeat_interval=timedelta(seconds=1)),
+        now=dataclasses.replace(PROMISED, evictions_upper=77.0),
+        new=dataclasses.replace(PROMISED, evictions_upper=70.0),
+        objective_met=False,
+    )
+    decision = decide(few(short, 3, 10.0), answer=lambda _: cheaper)
+    assert decision.finding.reason is Reason.CHEAPER
+    assert "3 times live members were evicted" in decision.finding.message
+    assert decision.target == cheaper.target
+
+
 def test_two_evictions_in_four_weeks_are_no_danger() -> None:
     """Values must not follow what may be chance."""
     decision = decide(dataclasses.replace(worlds.situation(), history=history(3.0, 9.0, since_days=28.0)))
-    assert decision.verdict is Verdict.HEALTHY
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
+
+
+def test_months_without_an_eviction_do_not_thin_out_those_that_come_now() -> None:
+    """A group that begins to evict every other day is in danger within the week, however quiet it was before."""
+    quiet = history(1.0, 3.0, 5.0, since_days=95.0)
+    assert evidence(quiet) == EvictionEvidence(3, 42.0, 3)
+    assert decide(dataclasses.replace(worlds.situation(), history=quiet)).finding.reason is Reason.DANGER
 
 
 def few(short: LivenessSettings, episodes: int, days: float) -> DecisionInput:

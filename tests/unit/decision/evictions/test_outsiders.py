@@ -73,7 +73,7 @@ def test_a_group_that_others_rebalance_is_not_healthy_and_not_cured(changes: dic
 
 def test_others_that_disturb_nobody_are_no_finding() -> None:
     """Two Deployments may share a group."""
-    assert decide(disturbed(worlds.record(rebalances=2.0))).finding.reason is Reason.HEALTHY
+    assert decide(disturbed(worlds.record(rebalances=2.0))).finding.reason is Reason.TOO_EARLY
 
 
 def test_our_own_evictions_are_cured_whoever_else_is_there() -> None:
@@ -98,7 +98,7 @@ def test_a_rate_with_evictions_that_the_objective_allows_is_cured_as_instability
 
 
 @pytest.mark.parametrize(
-    ("rebalances", "reason"), [(8.5, Reason.HEALTHY), (8.6, Reason.UNSTABLE), (2.9, Reason.HEALTHY)]
+    ("rebalances", "reason"), [(8.5, Reason.TOO_EARLY), (8.6, Reason.UNSTABLE), (2.9, Reason.TOO_EARLY)]
 )
 def test_what_is_too_often_follows_from_the_beat(rebalances: float, reason: Reason) -> None:
     """Members hear of a rebalance with their next beat: at 5 s, one in 100 s costs 5 % of the time."""

@@ -153,7 +153,7 @@ def test_the_unknown_and_the_well_are_told_before_any_gate(hindrance: Reason) ->
     blind = decide(dataclasses.replace(situation, record=stale))
     assert (blind.verdict, blind.finding.reason, blind.hold) == (Verdict.UNKNOWN, stale.reason, None)
     well = decide(dataclasses.replace(situation, workload=dataclasses.replace(situation.workload, current=GOOD)))
-    assert (well.verdict, well.hold) == (Verdict.HEALTHY, None)
+    assert (well.verdict, well.hold) == (Verdict.UNPROVEN, None)
 
 
 GOOD = worlds.current(worlds.settings())

@@ -20,7 +20,7 @@ DAYS = 10
 
 def point(settings: LivenessSettings, net_per_day: float, evictions_per_month: float = 0.0) -> CostPoint:
     """Return values that cost so much."""
-    return CostPoint(settings, net_per_day, 0.0, evictions_per_month, 0.0, 30.0, 0.0, 1.0)
+    return CostPoint(settings, net_per_day, 0.0, evictions_per_month, 0.0, 30.0, 0.0, 1.0, 0.0)
 
 
 def waits(new: LivenessSettings, saved: float, profile: Profile | None = None) -> bool:

@@ -32,8 +32,8 @@ def test_a_fresh_model_of_the_same_client_is_used() -> None:
 
 
 def test_every_library_finds_the_models_of_the_client_that_it_runs() -> None:
-    """Spring's consumers are measured as Java's: nothing that they export says more."""
-    run = {"java": "java", "spring": "java", "kafkajs": "kafkajs"}
+    """Consumers of Spring and Streams are measured as Java's: nothing that they export says more."""
+    run = {"java": "java", "spring": "java", "streams": "java", "kafkajs": "kafkajs"}
     assert run.keys() == set(known_conventions.LIBRARIES)
     for library, client in run.items():
         model = fitted.fitted(client=client)
@@ -58,7 +58,13 @@ def test_without_any_there_is_none() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"cluster": "other"}, "ConsumerGroupModel orders is of Kafka cluster other, the policy of main"),
     ({"schema": 2}, "ConsumerGroupModel orders is of histogram schema 2, and this version reads 1"),
-    ({"client": "java"}, "ConsumerGroupModel orders was measured of java consumers, the policy's are kafkajs"),
+    (
+        {"client": "java"},
+        (
+            "ConsumerGroupModel orders was measured of java consumers, and this group's library is said to be kafkajs; "
+            "correct the library, or fit the group again"
+        ),
+    ),
     (
         {"until": date(2026, 2, 22)},
         "ConsumerGroupModel orders rests on days until 2026-02-22, more than 7 days ago: does the fit still run?",

@@ -11,6 +11,8 @@ from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
+TASKS_LOST = "kafka_streams_stream_thread_metrics_tasks_lost_latency_max"
+PROCESS = "11bc6d45-9af3-47e7-bfc1-2ee82cbcf12d"
 JMX_BEATS = "kafka_consumer_consumer_coordinator_metrics_heartbeat"
 GROUPS = {("shop", "orders"), ("shop", "orders-eu"), ("shop", "x-orders"), ("shop", "x")}
 
@@ -63,6 +65,10 @@ def test_name_and_labels_together_tell_the_exporter(
         ("consumer-orders-orders-0", "orders-0", "orders"),
         ("consumer-x-orders-1", "orders-1", "x-orders"),
         ("consumer-orders-1", "orders-1", "orders"),
+        (f"orders-{PROCESS}-StreamThread-1-consumer", "orders-0", "orders"),
+        (f"orders-eu-{PROCESS}-StreamThread-12-consumer", "orders-0", "orders-eu"),
+        (f"orders-{PROCESS}-StateUpdater-1-restore-consumer", "orders-0", None),
+        ("orders-StreamThread-1-consumer", "orders-0", None),
         ("billing", "orders-0", None),
         ("consumer-", "orders-0", None),
         ("consumer--1", "orders-0", None),
@@ -74,6 +80,19 @@ def test_the_group_is_read_from_the_consumers_own_client_id(client_id: str, pod:
     """A number goes before an instance id, and only the pod's name is taken for one: a guess would be another's."""
     found = conventions_of(series(JMX_BEATS, client_id=client_id, pod=pod))
     assert found == ({} if group is None else {group: {"jmx-exporter"}})
+
+
+def test_a_stream_thread_is_its_consumer_s() -> None:
+    """Kafka Streams' own metrics have the thread's name; the admin client and the consumer's metrics have more."""
+    thread = f"orders-{PROCESS}-StreamThread-1"
+    assert conventions_of(series(TASKS_LOST, thread_id=thread)) == {"orders": {"jmx-exporter"}}
+    assert conventions_of(series(TASKS_LOST, thread_id="")) == {}
+    assert conventions_of(series(TASKS_LOST, client_id=f"{thread}-consumer")) == {}
+    owners = {("shop", "orders-0", "mine-StreamThread-1-consumer"): ("shop", "orders")}
+    labels = series(TASKS_LOST, thread_id="mine-StreamThread-1").labels
+    place = resolver.place_of(labels, known_conventions.CONVENTIONS, GROUPS, owners)
+    assert place is not None
+    assert place.metric.quantity is Quantity.TASKS_LOST_LATENCY_MAX
 
 
 def test_series_of_another_namespace_are_another_group() -> None:
@@ -182,7 +201,8 @@ def test_no_two_conventions_claim_one_series() -> None:
     for convention in known_conventions.CONVENTIONS:
         for metric in convention.metrics:
             for name in metric.names:
-                labels = {"__name__": name, **dict.fromkeys(convention.with_labels, "x"), **dict(metric.matchers)}
+                told = {metric.thread_label} if metric.thread_label else convention.with_labels
+                labels = {"__name__": name, **dict.fromkeys(told, "x"), **dict(metric.matchers)}
                 assert convention.metric_of(labels) is metric
                 claims = [one.name for one in known_conventions.CONVENTIONS if one.metric_of(labels) is not None]
                 assert claims == [convention.name], name

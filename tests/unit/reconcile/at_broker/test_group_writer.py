@@ -131,7 +131,7 @@ async def test_evictions_from_before_the_write_do_not_ask_for_more() -> None:
     stage = modern(rollout={"cooldown": "1s"}, until_s=(NOW + seconds(330)).timestamp())
     await cycles(stage, 30)
     assert stage.groups.alterations == [("orders", LONG)]
-    assert stage.condition("Recommended")[1] == "Healthy"  # no counter moved since
+    assert stage.condition("Recommended")[1] == "TooEarly"  # no counter moved since
     assert stage.condition("Applied") == ("True", "Applied")
 
 

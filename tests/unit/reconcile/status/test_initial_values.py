@@ -64,7 +64,7 @@ async def test_they_stand_when_all_pods_have_them_and_are_well() -> None:
     runs_with(stage, worlds.workload(CURED))
     await stage.cycle()
     assert initial(stage)["values"] == VALUES
-    assert stage.policies.status_of(ORDERS)["verdict"] == "Healthy"
+    assert stage.policies.status_of(ORDERS)["verdict"] == "Unproven"
     assert stage.condition("Applied") == ("True", "Applied")
 
 
