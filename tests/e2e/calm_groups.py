@@ -102,11 +102,14 @@ def model(team: Team) -> Fitted:
     return Fitted(team.name, found)
 
 
-def lowered(team: Team) -> dict[str, Any]:
-    """Let an operator see the calm group, and write what it decides; return the status that it leaves.
+def lowered(team: Team) -> tuple[dict[str, Any], float]:
+    """Let an operator see the calm group, and write what it decides.
 
     Args:
         team: with a policy in mode Apply, and nobody else who carries it out.
+
+    Returns:
+        The status that it leaves, and when the look began that wrote, in Unix seconds.
     """
     key = ObjectKey(team.namespace, team.name)
     stage = Stage(
@@ -125,18 +128,20 @@ def lowered(team: Team) -> dict[str, Any]:
         stage.groups = kafka  # type: ignore[assignment]  # it answers as the fake does
         stage.prometheus = metrics  # type: ignore[assignment]  # likewise
         stage.restart()
-        asyncio.run(_looks(stage))
-    return dict(stage.policies.status_of(key))
+        looked_s = asyncio.run(_looks(stage))
+    return dict(stage.policies.status_of(key)), looked_s
 
 
-async def _looks(stage: Stage) -> None:
+async def _looks(stage: Stage) -> float:
     """Look 40 minutes ago, when the group's protocol is noted, and now."""
     stage.clock.time = datetime.now(UTC) - FIRST_LOOK
     await stage.cycle(timedelta(0))
     await stage.cycle(timedelta(minutes=1))
     stage.clock.time = datetime.now(UTC)
+    looked_s = time.time()
     for _ in range(3):  # what was not read meanwhile is read in slices
         await stage.cycle(timedelta(seconds=1))
+    return looked_s
 
 
 def members(team: Team) -> dict[str, tuple[str, int]]:
