@@ -28,7 +28,7 @@ schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts ov
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@
 
-broker-side: $(INSTALLED)  ## Raise a session at a real broker and take it back, without a restart, in three minutes; build/broker-side.json
+broker-side: $(INSTALLED)  ## Raise and lower a session at a real broker and take it back, without a restart, in five minutes; build/broker-side.json
 	@$(PYTHON) -m pytest -q tests/e2e/test_broker_side.py
 
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json

@@ -35,6 +35,11 @@ def key(*parts: str | Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def path(name: str, entry_key: str) -> Path:
+    """Return the folder of an entry, whether it has been made or not."""
+    return root() / f"{name}-{entry_key}"
+
+
 def entry(name: str, entry_key: str, make: Callable[[Path], None]) -> Path:
     """Return the folder `name-entry_key`, made by `make(scratch folder)` if it is not there.
 
@@ -43,7 +48,7 @@ def entry(name: str, entry_key: str, make: Callable[[Path], None]) -> Path:
         entry_key: from `key`; another key is another entry.
         make: fills the scratch folder; when it raises, nothing is kept.
     """
-    final = root() / f"{name}-{entry_key}"
+    final = path(name, entry_key)
     if final.is_dir():
         return final
     with lock(name):

@@ -1,9 +1,9 @@
 """A Java group that was calm for weeks, as an operator in this process sees it on a clock of its own.
 
-Nobody waits for weeks here, nor for the half hour that a record must be long. So the team's Prometheus gets three
-quarters of an hour of history of the team's own pods by remote write, a fitted model stands for the weeks, and the
-operator's first look is of 40 minutes ago. The broker, the group, its members and Prometheus are real, and so is what
-is written at the broker.
+Nobody waits for weeks here, nor for the half hour that a record must be long. So a Prometheus of its own gets three
+quarters of an hour of history of the team's pods by remote write, a fitted model stands for the weeks, and the
+operator's first look is of 40 minutes ago. The broker, the group and its members are real, and so is what is written at
+the broker. In the team's own Prometheus, such history would stand beside what is scraped, as another consumer.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
@@ -26,7 +27,9 @@ from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.models.group_model import Fitted
+from sandbox.binaries import Binaries
 from sandbox.processes import wait_until
+from sandbox.prometheus import Prometheus
 from sandbox.request_log import Heartbeat
 from tests.e2e.teams import Team
 from tests.exporters import replay
@@ -105,7 +108,6 @@ def lowered(team: Team) -> dict[str, Any]:
     Args:
         team: with a policy in mode Apply, and nobody else who carries it out.
     """
-    replay.load(CalmHistory(team), team.sandbox.prometheus.url, ends_at_s=time.time())
     key = ObjectKey(team.namespace, team.name)
     stage = Stage(
         [team.policy(team.name)],
@@ -114,7 +116,12 @@ def lowered(team: Team) -> dict[str, Any]:
     stage.models.stored = [model(team)]
     access = KafkaAccess(team.sandbox.kafka.bootstrap, alters_groups=True)
     kafka = KafkaGroups({"main": access}, timeout=timedelta(seconds=20), fence=TimedFence())
-    with closing(kafka), sources.reading(team.sandbox.prometheus.url, timeout_s=30) as metrics:
+    with (
+        closing(kafka),
+        Prometheus(team.sandbox.run_dir / team.name, Binaries(), kubeconfig=None) as history,
+        sources.reading(history.url, timeout_s=30) as metrics,
+    ):
+        replay.load(CalmHistory(team), history.url, ends_at_s=time.time())
         stage.groups = kafka  # type: ignore[assignment]  # it answers as the fake does
         stage.prometheus = metrics  # type: ignore[assignment]  # likewise
         stage.restart()
@@ -140,6 +147,18 @@ def members(team: Team) -> dict[str, tuple[str, int]]:
         member.member_id: (member.host.removeprefix("/"), len(member.assignment.topic_partitions))
         for member in described.members
     }
+
+
+def await_settled(team: Team) -> None:
+    """Wait until each member has its one partition and the group stands still: while it moves, nothing is decided."""
+    admin = AdminClient({"bootstrap.servers": team.sandbox.kafka.bootstrap, "log_level": 0})
+
+    def settled() -> bool:
+        described = admin.describe_consumer_groups([team.name])[team.name].result(30)
+        counts = [len(member.assignment.topic_partitions) for member in described.members]
+        return described.state is ConsumerGroupState.STABLE and counts == [1] * len(team.pods())
+
+    wait_until(settled, part=team.name, what="a group that stands still", timeout_s=60)
 
 
 def detected_s(team: Team, pod: str) -> float:

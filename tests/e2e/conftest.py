@@ -48,7 +48,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         Binaries().path("helm")
         consumers.kafkajs_command()
         consumers.java_command()
-        kafka.jars()
+        kafka.class_archive()
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from sandbox.environment import Sandbox
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
 from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
 from tests.e2e import calm_groups
-from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators
+from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators, await_cycles
 from tests.e2e.teams import Team
 
 pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300)]
@@ -227,7 +227,7 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
 def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:
     """A killed member's partitions then move within the new session and a second; three fencings undo it at once."""
     log, pods = RequestLog(calm.sandbox.kafka.request_log), calm.pods()
-    time.sleep(12.0)  # scrapes that show the listeners, since the first rebalance is in the record
+    calm_groups.await_settled(calm)
     began_s = time.time()
     status = calm_groups.lowered(calm)
     write = status["groupConfig"]
@@ -243,9 +243,11 @@ def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on
         *("--patch", json.dumps({"status": status})),
     )
     calm.await_available(calm.name)
-    with Operator(calm.sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP):
-        calm.await_condition("Applied", "Applied", status="True")
-        time.sleep(5.0)  # likewise: it asks for losses once it knows the protocol
+    calm_groups.await_settled(calm)
+    with Operator(calm.sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP) as operator:
+        await_cycles(
+            operator, 5
+        )  # its record begins with its first look; it asks for losses once it knows the protocol
         harmed_s = time.time()
         with ExitStack() as paused:
             for pod in calm.pods():

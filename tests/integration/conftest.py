@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from sandbox import kafka
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.node import ProcessNode
@@ -29,6 +30,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         _BINARIES.get_all()
+        if any("kafka" in getattr(item, "fixturenames", ()) for item in session.items):
+            kafka.class_archive()
 
 
 @pytest.fixture(scope="session")

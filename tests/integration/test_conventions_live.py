@@ -192,6 +192,7 @@ async def test_fencings_of_stream_threads_are_counted(source: PrometheusSource, 
     found, _ = await measured(source, replayed, "jmx-1-streams-kip1071")
     assert isinstance(found, Record), found
     assert (found.evictions, found.poll_gap_evictions, found.evicted_pods) == (1, 1, ("consumer-a",))
+    assert found.hidden is None
 
 
 async def test_a_connect_worker_is_measured_where_its_client_id_is_known(

@@ -60,7 +60,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Get the programs before the first test: building them takes longer than a test may."""
     if session.items and not session.config.getoption("collectonly"):
         Binaries().get_all()
-        kafka.jars()
+        kafka.class_archive()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Circumstances, Client, Period
+from heartbeat_tuner.clients.client import Circumstances, Client, Period, Protocol
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.profile.group_facts import COOPERATIVE_ASSIGNORS
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Unwatched, Workload
@@ -29,6 +29,7 @@ from heartbeat_tuner.domain.kafka_groups import (
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.metrics import evictions, record
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
@@ -191,6 +192,7 @@ def _group(facts: StatedFacts, counted: tuple[Member, ...]) -> Group:
         there,
         consumer_protocol=facts.rebalancing is Rebalancing.CONSUMER,
         assignor=COOPERATIVE_ASSIGNORS[0] if facts.rebalancing is Rebalancing.COOPERATIVE else "",
+        kind="streams" if facts.client.protocols[0] is Protocol.STREAMS else "consumer",
     )
 
 
@@ -234,9 +236,9 @@ def otherwise(seen: MetricsView, measured: Record) -> str:
 
 
 def _record(seen: MetricsView, asked: Policy, pods: Sequence[Pod]) -> Record | Unknown:
-    blind = next(
-        (by_lost_id for by_lost_id in evictions.BY_LOST_IDS if not _tells_evictions(seen, pods, by_lost_id)), None
-    )
+    by_broker = seen.told.rebalancing is Rebalancing.CONSUMER
+    counted_by = () if by_broker else evictions.BY_LOST_IDS
+    blind = next((by_lost_id for by_lost_id in counted_by if not _tells_evictions(seen, pods, by_lost_id)), None)
     watched = RecordScope(
         policy=asked,
         pods=pods,
@@ -244,12 +246,16 @@ def _record(seen: MetricsView, asked: Policy, pods: Sequence[Pod]) -> Record | U
         changes=(),
         since=max([seen.now - seen.lookback, *(pod.started for pod in pods)]),
         now=seen.now,
+        consumer_protocol=by_broker,
     )
     measured = record.measure(
         watched, seen.observed, seen.convention, query=lambda quantity: _names(seen.convention, quantity)
     )
     if isinstance(measured, Record) and not pods:
         return Unknown(Reason.NO_SERIES, f"the series of group {seen.told.group} carry no label {queries.POD_LABEL}")
+    if isinstance(measured, Record) and measured.hidden is not None and not measured.evictions:
+        phrase = "whether members of group {group} were fenced is not known: {why}"
+        return Unknown(Reason.NO_SERIES, say(phrase, group=seen.told.group, why=measured.hidden.message))
     if isinstance(measured, Record) and blind is not None:
         return Unknown(
             Reason.NO_SERIES,

@@ -50,10 +50,13 @@ def objective_is_shown_to_be_met(inputs: DecisionInput, decision: Decision, _der
     forecast = decision.forecast
     if decision.verdict is Verdict.UNKNOWN and forecast is None:
         return decision
-    is_written = forecast is not None and decision.to_apply is not None and forecast.new is not None
-    in_force = None if forecast is None else forecast.new if is_written else forecast.now
+    is_written = decision.to_apply is not None or decision.to_alter is not None
+    new = forecast.new if forecast is not None and is_written else None
+    in_force = new or (None if forecast is None else forecast.now)
     confidence = Confidence.LOW if forecast is None else forecast.confidence
-    counted = None if is_written else _counted_so_far(inputs)
+    # Of the consumer protocol only groups whose fencings all show are called healthy by the steps.
+    all_show = not inputs.group.consumer_protocol or decision.verdict is Verdict.HEALTHY
+    counted = _counted_so_far(inputs) if new is None and all_show else None
     proof = objective_proof.finding(in_force, confidence, counted, inputs.per_month)
     if decision.verdict is not Verdict.HEALTHY or proof.reason is Reason.WITHIN_OBJECTIVE:
         return dataclasses.replace(decision, proof=proof)
@@ -90,8 +93,8 @@ def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: D
 def _counted_so_far(inputs: DecisionInput) -> CountedEvictions | None:
     """Return what was counted with the values that are set, in however short a time; None where nothing can be."""
     record, current = inputs.record, inputs.workload.current
-    if isinstance(record, Unknown | Unwatched) or inputs.group.consumer_protocol:
-        return None  # a fencing of the consumer protocol may show nowhere
+    if isinstance(record, Unknown | Unwatched):
+        return None
     settings = None if current is None else current.settings
     return objective_proof.counted_so_far(inputs.history, inputs.policy, inputs.followed, settings, record)
 

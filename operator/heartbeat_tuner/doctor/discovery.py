@@ -136,6 +136,24 @@ def of_group(
     return f"{_selector(matchers, [namespace])}[{round(window.total_seconds())}s]"
 
 
+def threads_of_group(convention: Convention, *, namespace: str, group: str, window: timedelta) -> str:
+    """Return the query that reads what the stream threads of a group tell; empty where the exporter has nothing of it.
+
+    Args:
+        convention: the exporter's.
+        namespace: of the group.
+        group: the application.
+        window: how far back.
+    """
+    mine = [metric for metric in convention.metrics if metric.thread_label]
+    if not mine:
+        return ""
+    names = {name for metric in mine for name in metric.names}
+    threads = queries.any_of(mine[0].thread_label, [f'"?{re.escape(group)}-.*-StreamThread-.*'])
+    chosen = _selector([queries.any_of(queries.NAME_LABEL, map(re.escape, names)), threads], [namespace])
+    return f"{chosen}[{round(window.total_seconds())}s]"
+
+
 def kind_labels(conventions: Iterable[Convention]) -> list[str]:
     """Return the labels that tell name, place, exporter, group and consumer, each once."""
     labels = {queries.NAME_LABEL, queries.NAMESPACE_LABEL, JOB_LABEL}

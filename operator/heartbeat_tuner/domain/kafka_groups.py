@@ -117,6 +117,7 @@ class Group:
         consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
         config: what the broker prescribes; None for a classic group, or where it may not be read.
         assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
+        kind: what its keys at the broker begin with, where S and H are there: `consumer`, or `streams` (KIP-1071).
     """
 
     group_id: str
@@ -125,6 +126,7 @@ class Group:
     consumer_protocol: bool = False
     config: GroupConfig | None = None
     assignor: str = ""
+    kind: str = "consumer"
 
     @property
     def rebalancing(self) -> bool:

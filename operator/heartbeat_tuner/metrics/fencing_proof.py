@@ -7,7 +7,7 @@
 - A member whose counter moved shows whether it has a listener: `partition-assigned-latency-max` has a number for 59 s
   at least after each assignment, and `partition-lost-latency-max` after each loss. With scrapes that are nearer than
   that to each other, a listener that shows no loss had none. A fencing of a member without partitions shows none
-  either, and stops nothing.
+  either, and stops nothing. Stream threads (KIP-1071) show the same of their tasks, and need no listener (0019).
 """
 
 import math
@@ -22,6 +22,14 @@ from heartbeat_tuner.metrics.raw import samples
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+
+SHOWN_BY: Final = (
+    Quantity.PARTITIONS_LOST_LATENCY_MAX,
+    Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX,
+    Quantity.TASKS_LOST_LATENCY_MAX,
+    Quantity.TASKS_ASSIGNED_LATENCY_MAX,
+)
+"""What fencings show in, beside the counters that all groups have."""
 
 MOST_APART_S: Final = 55.0
 """Scrapes that are further apart may miss a number: the client's window shows it for 59 s at least."""
@@ -85,12 +93,14 @@ def _gaps_s(series: Series, since_s: float) -> Iterator[float]:
 
 def _shows_loss(pod: Pod, observed: Observed, since_s: float) -> bool:
     """Whether a pod shows in the record that it lost partitions, be it before."""
-    lost = evictions.of_pod(observed.get(Quantity.PARTITIONS_LOST_LATENCY_MAX, ()), pod.name)
-    return any(len(series.samples.between(since_s, math.inf)) for series in lost)
+    lost = (Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.TASKS_LOST_LATENCY_MAX)
+    shown = (series for each in lost for series in evictions.of_pod(observed.get(each, ()), pod.name))
+    return any(len(series.samples.between(since_s, math.inf)) for series in shown)
 
 
 def _has_listener(pod: Pod, consumers: int, observed: Observed) -> bool:
     """Whether each consumer of a pod called a rebalance listener since the pod started."""
-    shown = evictions.of_pod(observed.get(Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX, ()), pod.name)
+    assigned = (Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX, Quantity.TASKS_ASSIGNED_LATENCY_MAX)
+    shown = [series for each in assigned for series in evictions.of_pod(observed.get(each, ()), pod.name)]
     calling = [series for series in shown if series.samples.between(pod.started.timestamp(), math.inf)]
     return len(calling) >= consumers

@@ -60,6 +60,11 @@ class Quantity(enum.Enum):
         ValueKind.WINDOWED_MAX,
         Scope.MEMBER,
     )
+    TASKS_ASSIGNED_LATENCY_MAX = (
+        "the longest time in which a stream thread took over its tasks",
+        ValueKind.WINDOWED_MAX,
+        Scope.MEMBER,
+    )
     TASKS_LOST_LATENCY_MAX = (
         "the longest time in which a removed stream thread gave up its tasks",
         ValueKind.WINDOWED_MAX,

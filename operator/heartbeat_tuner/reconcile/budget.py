@@ -123,7 +123,10 @@ class RolloutPlaces:
 
     def taken(self, outcomes: Iterable[Decided]) -> "RolloutPlaces":
         """Return the places after changes have begun; what rolls nothing out takes none."""
-        rolled = [outcome.inputs for outcome in outcomes if not _is_left_to_people(outcome)]
+        written = [
+            (done.inputs, workload_parts.written_next(done.inputs.policy, done.inputs.workload)) for done in outcomes
+        ]
+        rolled = [inputs for inputs, workload in written if workload.strategy is not Strategy.ON_DELETE]
         holders = self.holders | {_holder(inputs.policy) for inputs in rolled}
         begun = (GroupRollout(inputs.policy, inputs.ownership is not None) for inputs in rolled)
         return dataclasses.replace(self, holders=holders).also_in_groups(begun)
@@ -258,19 +261,11 @@ def _is_rolled_out_by_us(policy: Policy, workload: Workload, known: Application 
     record = workload.applications.get(policy.workload.container)
     if record is None or record.at > now + _CLOCKS_DIFFER:
         return False
-    if not any(
-        application is not None and _is_same(record, application) for application in (known, policy.application)
-    ):
+    same = (record.at, record.values, record.workload_uid)
+    others = [application for application in (known, policy.application) if application is not None]
+    if same not in [(other.at, other.values, other.workload_uid) for other in others]:
         return False
     return not workload.rollout.is_overdue(record.at, now)
-
-
-def _is_same(record: Application, other: Application) -> bool:
-    return (record.at, record.values, record.workload_uid) == (other.at, other.values, other.workload_uid)
-
-
-def _is_left_to_people(done: Decided) -> bool:
-    return workload_parts.written_next(done.inputs.policy, done.inputs.workload).strategy is Strategy.ON_DELETE
 
 
 def _holder(policy: Policy) -> Holder:

@@ -1,3 +1,4 @@
+import subprocess
 import time
 from pathlib import Path
 
@@ -5,8 +6,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from sandbox import kafka as brokers
 from sandbox.errors import SandboxError
-from sandbox.kafka import OLD_VERSION, Kafka
+from sandbox.kafka import OLD_VERSION, VERSION, Kafka
 from sandbox.producer import Trickle
 from sandbox.request_log import JoinGroup, RequestLog
 
@@ -37,6 +39,15 @@ def test_a_restarted_broker_has_its_port_and_its_data(tmp_path: Path) -> None:
         assert message is not None
         assert message.value() == b"before"
         consumer.close()
+
+
+def test_java_maps_the_archive_of_a_brokers_classes() -> None:
+    """Where it does not, brokers start as well, and only the time that they take would show it."""
+    brokers.class_archive()
+    java = ["java", "-XX:+UseSerialGC", *brokers._mapped_classes(VERSION), "-Xshare:on", "-Xlog:class+load"]
+    tool = ["-cp", f"{brokers.jars()}/*", "kafka.tools.StorageTool", "--help"]
+    loaded = subprocess.run([*java, *tool], check=True, capture_output=True, text=True).stdout
+    assert loaded.count("source: shared objects file (top)") > 1_000
 
 
 def test_properties_win_over_the_defaults(tmp_path: Path) -> None:

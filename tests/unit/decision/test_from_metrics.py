@@ -1,6 +1,7 @@
 """A decision from metrics alone is the operator's own; what only a broker or a cluster knows is never made up."""
 
 import dataclasses
+import math
 from datetime import datetime, timedelta
 
 import pytest
@@ -121,6 +122,32 @@ def test_a_rare_scrape_is_fresh_for_longer() -> None:
     late = dataclasses.replace(seen(thinned), now=NOW + timedelta(seconds=200))
     assert len(from_metrics.watched(late).workload.pods) == 3
     assert len(from_metrics.watched(dataclasses.replace(late, now=NOW + timedelta(seconds=700))).workload.pods) == 0
+
+
+def test_fencings_at_the_broker_are_counted_by_losses_or_not_known() -> None:
+    """A member that rebalanced and shows no listener may have been fenced; a group in which none did was not."""
+
+    def watched(rejoins: int, lost: Answers | None = None) -> Record | Unknown:
+        joins = [counters.counter(pod, LONG_AGO, NOW, lambda s: 1 + rejoins * (s > 3_000)) for pod in PODS]
+        found = java({**java_consumers(), Quantity.REBALANCES: joins, **(lost or {})})
+        told = dataclasses.replace(found.told, rebalancing=Rebalancing.CONSUMER)
+        return from_metrics.watched(dataclasses.replace(found, told=told)).record
+
+    calm = watched(0)
+    assert isinstance(calm, Record)
+    assert calm.hidden is None
+    unknown = watched(1)
+    assert isinstance(unknown, Unknown)
+    assert "whether members of group orders were fenced is not known: pod " in unknown.message
+    lost = {
+        quantity: [
+            counters.counter(pod, LONG_AGO, NOW, lambda s: 0.01 if 3_000 < s < 3_060 else math.nan) for pod in PODS
+        ]
+        for quantity in (Quantity.TASKS_LOST_LATENCY_MAX, Quantity.TASKS_ASSIGNED_LATENCY_MAX)
+    }
+    fenced = watched(1, lost)
+    assert isinstance(fenced, Record)
+    assert (fenced.evictions, fenced.hidden) == (len(PODS), None)
 
 
 def test_lost_ids_of_java_consumers_are_evictions() -> None:

@@ -23,6 +23,18 @@ def test_kinds_are_counted_by_all_that_tells_exporter_group_and_client() -> None
     assert "namespace=~" not in asked
 
 
+def test_stream_threads_are_asked_for_by_their_own_label() -> None:
+    """They have no client id; exporters that tell nothing of them are not asked."""
+    jmx, kafkajs = (
+        discovery.threads_of_group(convention, namespace="shop", group="orders.eu", window=HOUR)
+        for convention in (java_metrics.JMX_EXPORTER, kafkajs_metrics.EXPORTER)
+    )
+    assert 'thread_id=~"\\"?orders\\\\.eu-.*-StreamThread-.*"' in jmx
+    assert "tasks_lost_latency_max" in jmx
+    assert jmx.endswith('namespace=~"shop"}[3600s]')
+    assert kafkajs == ""
+
+
 @pytest.mark.parametrize("hostile", ['x"} or up{a="', "a.b", "a|b"])
 def test_namespaces_are_quoted(hostile: str) -> None:
     """They come from a command line that may be a script's."""

@@ -13,6 +13,7 @@ from heartbeat_tuner.metrics import fencing_proof, lost_partitions
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.exporters import recording
+from tests.exporters.recording import Recording
 from tests.support import counters, worlds
 from tests.support.counters import JMX, Answers
 from tests.support.worlds import NOW
@@ -144,20 +145,36 @@ RECORDED = recording.read("jmx-1-kip848")
 """Real consumers without a listener: one stands still at 222.7 s and at 252.7 s, and is fenced each time."""
 
 
-def recorded(begins_s: float, ends_s: float) -> HiddenFencings | None:
-    """Return why fencings may be hidden in a stretch of the recording, in seconds since its beginning."""
-    names = {JMX.by_quantity[quantity].names[0]: quantity for quantity in (Quantity.REBALANCES, ASSIGNED, LOST)}
+STREAMS = recording.read("jmx-1-streams-kip1071")
+"""Real stream threads: one stands still at 166.3 s and at 196.3 s, and is fenced each time; another joins at 106 s."""
+
+
+def recorded(
+    begins_s: float, ends_s: float, of: Recording = RECORDED, counted: list[int] | None = None
+) -> HiddenFencings | None:
+    """Return why fencings may be hidden in a stretch of a recording, in seconds since its beginning; count the losses.
+
+    Args:
+        begins_s: of the stretch.
+        ends_s: of the stretch.
+        of: the recording.
+        counted: gets how many losses were counted.
+    """
+    wanted = (Quantity.REBALANCES, *fencing_proof.SHOWN_BY)
+    names = {JMX.by_quantity[quantity].names[0]: quantity for quantity in wanted}
     observed: Answers = {quantity: [] for quantity in names.values()}
-    for each in RECORDED.series:
+    for each in of.series:
         if each.labels["__name__"] in names:
             pairs = ((at / 1000, float(value)) for at, value in zip(each.times_ms, each.values, strict=True))
             seen = [pair for pair in pairs if pair[0] <= ends_s]
             observed[names[each.labels["__name__"]]].append(Series.from_raw(each.labels, seen))
     pods = [
         dataclasses.replace(worlds.pod(started=datetime.fromtimestamp(facts["started_s"], UTC)), name=name)
-        for name, facts in RECORDED.meta["pods"].items()
+        for name, facts in of.meta["pods"].items()
         if facts["started_s"] < begins_s
     ]
+    if counted is not None:
+        counted.append(len(lost_partitions.losses(pods, observed, since_s=begins_s)))
     return fencing_proof.hidden_fencings(pods, observed, since_s=begins_s)
 
 
@@ -168,6 +185,14 @@ def test_what_a_real_exporter_recorded_is_calm_where_it_was_and_unknown_where_me
         found = recorded(begins_s, begins_s + 25)
         assert found is not None
         assert found.lasts
+
+
+def test_stream_threads_show_each_fencing_and_every_calm() -> None:
+    """Rebalances of others are no losses; their consumers show no lost partitions, whatever happens."""
+    counted: list[int] = []
+    assert recorded(100, 160, STREAMS, counted) is None
+    assert recorded(160, 190, STREAMS, counted) is None
+    assert counted == [0, 1]
 
 
 @given(

@@ -36,6 +36,7 @@ from heartbeat_tuner.doctor.inventory import Diagnosis, FoundGroup
 from heartbeat_tuner.doctor.uses import USES
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.verdicts import Decision, StaticAdvice, Verdict, Worth
+from heartbeat_tuner.metrics import fencing_proof
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -154,9 +155,13 @@ async def observed_of(
     Raises:
         MetricsUnavailableError: Prometheus gave no usable answer.
     """
-    window, quantities = lookback + BASELINE_MARGIN, (*USES, Quantity.ASSIGNED_PARTITIONS)
+    window = lookback + BASELINE_MARGIN
+    quantities = (*USES, Quantity.ASSIGNED_PARTITIONS, *fencing_proof.SHOWN_BY)
     query = discovery.of_group(mine.convention, quantities, namespace=mine.namespace, group=mine.group, window=window)
-    series = await source.instant(query, at=now)
+    series = list(await source.instant(query, at=now))
+    threads = discovery.threads_of_group(mine.convention, namespace=mine.namespace, group=mine.group, window=window)
+    if threads:
+        series += await source.instant(threads, at=now)
     return resolver.by_convention(series, [mine.convention], (mine.namespace, mine.group))[mine.convention]
 
 

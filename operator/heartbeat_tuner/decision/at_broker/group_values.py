@@ -30,6 +30,9 @@ PROPERTIES: Final = (
 )
 
 
+_KIPS: Final = {"consumer": "KIP-848", "streams": "KIP-1071"}
+
+
 def decided(
     group: Group,
     policy: Policy,
@@ -80,9 +83,11 @@ def unknown(group: Group, record: Record) -> Finding:
 def known(group: Group, record: Record) -> Sentence:
     """Say whose S and H are in a group of the consumer protocol, and what is known of its fencings."""
     return say(
-        "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
-        "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}. {fencings}",
+        "group {group} speaks the {kind} protocol ({kip}): its values are set at the broker "
+        "({kind}.session.timeout.ms and {kind}.heartbeat.interval.ms of the group) and {prescribed}. {fencings}",
         group=group.group_id,
+        kind=group.kind,
+        kip=_KIPS[group.kind],
         prescribed=_prescribed(group),
         fencings=_fencings(record),
     )

@@ -74,11 +74,17 @@ def _metrics(name: Callable[[str, str], str], endings: tuple[str, ...]) -> tuple
     )
 
 
-_TASKS_LOST: Final = Metric(
-    Quantity.TASKS_LOST_LATENCY_MAX,
-    ("kafka_streams_stream_thread_metrics_tasks_lost_latency_max",),
-    unit_s=_MS,
-    thread_label="thread_id",
+_OF_THREADS: Final = tuple(
+    Metric(
+        quantity,
+        (f"kafka_streams_stream_thread_metrics_tasks_{happened}_latency_max",),
+        unit_s=_MS,
+        thread_label="thread_id",
+    )
+    for quantity, happened in (
+        (Quantity.TASKS_ASSIGNED_LATENCY_MAX, "assigned"),
+        (Quantity.TASKS_LOST_LATENCY_MAX, "lost"),
+    )
 )
 """Of Kafka Streams in a group of the streams protocol, since 4.2; the thread's consumer shows no lost partitions."""
 
@@ -126,7 +132,7 @@ JMX_EXPORTER: Final = Convention(
     libraries=LIBRARIES,
     client_label="client_id",
     with_labels=frozenset({"client_id"}),
-    metrics=(*_metrics(_whole_group, ("", "_total")), _TASKS_LOST),
+    metrics=(*_metrics(_whole_group, ("", "_total")), *_OF_THREADS),
     needed=_NEEDED,
 )
 

@@ -85,8 +85,8 @@ class Resting(Generic[_Input]):
         before, inputs = self._before.get(key, (None, None))
         if before is None or key not in self._healthy or self._has_its_turn(key):
             return None
-        application = seen.policy.application
-        if application is not None and now - application.at < RECORD_WINDOW:
+        changed_at = seen.policy.changed_at
+        if changed_at is not None and now - changed_at < RECORD_WINDOW:
             return None
         return inputs if seen.is_as(before) else None
 

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.metrics import fencing_proof
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.raw.resolver import GroupKey
@@ -31,13 +32,11 @@ READ: Final = (
     Quantity.POLL_AGE,
     Quantity.REBALANCES,
     Quantity.REBALANCE_TIME,
-    Quantity.PARTITIONS_LOST_LATENCY_MAX,
-    Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX,
-    Quantity.TASKS_LOST_LATENCY_MAX,
+    *fencing_proof.SHOWN_BY,
 )
 """What a record is made of, in the order in which it is read and told."""
 
-OF_CONSUMER_PROTOCOL: Final = frozenset(READ[READ.index(Quantity.PARTITIONS_LOST_LATENCY_MAX) :])
+OF_CONSUMER_PROTOCOL: Final = frozenset(fencing_proof.SHOWN_BY)
 """What is read only of groups whose status says that they speak the consumer protocol."""
 
 RECORD_WINDOW: Final = timedelta(hours=1)

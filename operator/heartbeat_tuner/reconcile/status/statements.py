@@ -157,7 +157,8 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
     elif decision.verdict is Verdict.UNPROVEN and decision.proof is not None:
-        yield Statement(ConditionType.FEASIBLE, ConditionStatus.UNKNOWN, decision.proof)
+        unknown = "not known; the condition ObjectiveMet says why"
+        yield Statement(ConditionType.FEASIBLE, ConditionStatus.UNKNOWN, Finding(decision.proof.reason, unknown))
     yield _objective_statement(outcome)
     # What a model expects, or why none does, stands in `status.model`: nothing is said twice.
     yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.story)

@@ -69,7 +69,7 @@ def test_nothing_is_said_of_a_group_that_shows_too_little(evictions: int) -> Non
 def test_a_group_whose_fencings_are_all_counted_is_well_with_few(evictions: int) -> None:
     """Nothing else was hidden: the number is known, and too small to act on."""
     decision = decide(modern(evictions=evictions))
-    assert (decision.verdict, decision.finding.reason) == (Verdict.HEALTHY, Reason.HEALTHY)
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNPROVEN, Reason.TOO_EARLY)
     assert decision.target is None
 
 

@@ -131,7 +131,7 @@ async def test_evictions_from_before_the_write_do_not_ask_for_more() -> None:
     stage = modern(rollout={"cooldown": "1s"}, until_s=(NOW + seconds(330)).timestamp())
     await cycles(stage, 30)
     assert stage.groups.alterations == [("orders", LONG)]
-    assert stage.condition("Recommended")[1] == "Healthy"  # no counter moved since
+    assert stage.condition("Recommended")[1] == "TooEarly"  # no counter moved since
     assert stage.condition("Applied") == ("True", "Applied")
 
 
@@ -502,12 +502,12 @@ STEADY: Final[dict[str, Any]] = {"heartbeatInterval": {"min": "5s", "max": "5s"}
 """These members beat every 5 s, whatever is written."""
 
 
-def calm(*, fenced_from: timedelta | None = None, **bounds: Any) -> Stage:
+def calm(*, fenced_from: timedelta | None = None, bounds: dict[str, Any] | None = None) -> Stage:
     """Return a calm group with its model, whose members are fenced now and then from so long after `NOW` on.
 
     A fencing every five minutes is a rebalance as well, and a listener shows both.
     """
-    stage = modern(rollout={"cooldown": "1s"}, bounds=bounds)
+    stage = modern(rollout={"cooldown": "1s"}, bounds=bounds or {})
     begun_s = math.inf if fenced_from is None else (NOW + fenced_from).timestamp()
     lost = stage.prometheus.answers[Quantity.PARTITIONS_LOST_LATENCY_MAX]
     late = [Series(each.labels, each.samples.between(begun_s - 1.0, math.inf)) for each in lost]
@@ -532,7 +532,7 @@ def calm(*, fenced_from: timedelta | None = None, **bounds: Any) -> Stage:
 
 async def test_a_calm_group_gets_shorter_limits_once_its_record_is_long_enough() -> None:
     """With what the model promised of them."""
-    stage = calm(**STEADY)
+    stage = calm(bounds=STEADY)
     await cycles(stage, 25)
     assert stage.groups.alterations == []
     assert stage.condition("Applied") == ("False", "TooLittleData")
@@ -557,7 +557,7 @@ async def test_members_that_do_not_follow_are_seen_by_their_beats() -> None:
 
 async def test_shorter_limits_are_taken_back_at_once_by_the_operator() -> None:
     """Three members that are fenced are enough; and nothing is written again, by the next leader either."""
-    stage = calm(fenced_from=timedelta(minutes=40), **STEADY)
+    stage = calm(fenced_from=timedelta(minutes=40), bounds=STEADY)
     await cycles(stage, 35)
     assert len(stage.groups.alterations) == 1
     await cycles(stage, 10)
@@ -573,7 +573,7 @@ async def test_shorter_limits_are_taken_back_at_once_by_the_operator() -> None:
 
 async def test_shorter_limits_are_taken_back_where_fencings_would_not_show() -> None:
     """The first rebalance of a member without a listener ends them."""
-    stage = calm(fenced_from=timedelta(minutes=40), **STEADY)
+    stage = calm(fenced_from=timedelta(minutes=40), bounds=STEADY)
     for quantity in (Quantity.PARTITIONS_LOST_LATENCY_MAX, Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX):
         del stage.prometheus.answers[quantity]
     await cycles(stage, 45)

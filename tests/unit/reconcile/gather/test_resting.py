@@ -4,13 +4,14 @@ import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.kafka_groups import Member
+from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite, Member
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -106,10 +107,15 @@ def test_small_fleets_do_not_rest() -> None:
 
 @pytest.mark.parametrize(("ago", "rested"), [(timedelta(minutes=59), False), (timedelta(minutes=61), True)])
 def test_who_was_written_lately_does_not_rest(ago: timedelta, *, rested: bool) -> None:
-    """What a change did has to be seen as soon as it shows."""
-    application = Application(worlds.settings(), worlds.STORM, worlds.NOW - ago, "uid")
-    what = dataclasses.replace(seen(), policy=dataclasses.replace(seen().policy, application=application))
-    assert any(rests(known(what), what)) is rested
+    """What a change did has to be seen as soon as it shows, at the broker too."""
+    at, values = worlds.NOW - ago, GroupOverrides(timedelta(seconds=20))
+    writes: tuple[dict[str, Any], ...] = (
+        {"application": Application(worlds.settings(), worlds.STORM, at, "uid")},
+        {"group_write": GroupWrite("main", "orders", values, GroupOverrides(), at, spec="s", answered=True)},
+    )
+    for write in writes:
+        what = dataclasses.replace(seen(), policy=dataclasses.replace(seen().policy, **write))
+        assert any(rests(known(what), what)) is rested
 
 
 def test_who_is_gone_is_forgotten() -> None:
