@@ -2,7 +2,7 @@
 
 The fleet and the curves are those of the tests' models, the storm and its cure those of a run of the demo, whose data
 stand in `tests/data/reports/demo.json` (`make demo` leaves newer ones in `build/demo-report.json`). The panels of the
-dashboard are of the same run, from `tests/data/reports/demo-panels.json` (`build/demo-panels.json`).
+dashboard are of the same run, from `tests/data/panels/demo.json` (`build/demo-panels.json`).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tests.support import documents, reports
 FOLDER: Final = documents.CHECKOUT / "docs" / "img"
 DEMO: Final = documents.CHECKOUT / "tests" / "data" / "reports" / "demo.json"
 
-PANELS: Final = DEMO.with_name("demo-panels.json")
+PANELS: Final = documents.CHECKOUT / "tests" / "data" / "panels" / "demo.json"
 
 _FLEET: Final = (
     ("report-fleet.png", "#fleet", 1100, "light"),

@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.grants import Grant, Grants
 from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.domain.shards import WHOLE
+from heartbeat_tuner.domain.shards import WHOLE, Installation
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
@@ -86,17 +86,24 @@ class Stage:
         self.policies = FakePolicies(self.store, bodies)
         self.slots = FakeSlotViews()
         self.stops = FakeFleetStops()
+        self.installation: Installation | None = None
+        self.left: set[str] = set()
         self.pauses: list[float] = []
         self.meanwhile: Callable[[], None] = lambda: None
         self.moved: Callable[[], None] = lambda: None
         self._budgets = {} if heartbeat_budget is None else {"main": heartbeat_budget}
         self.restart()
 
+    @property
+    def part(self) -> StorePart:
+        """The policies of this installation: all but those in namespaces that it leaves to others."""
+        return StorePart(self.store, self.shard, self.installation, lambda namespace: namespace not in self.left)
+
     def restart(self) -> None:
         """Start the operator again: what it had in memory is gone."""
         self.shelf = ModelShelf(self.models)
         self.operator = Cycle(
-            store=StorePart(self.store, self.shard),
+            store=self.part,
             gatherer=self.gatherer(),
             targets=ValueTargets(self.workloads, self.groups),
             policies=self.policies,

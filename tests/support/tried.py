@@ -14,7 +14,6 @@ from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME
 from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
-from heartbeat_tuner.reconcile.policy_store import StorePart
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import counters, fitted, manifests, stages, worlds
 from tests.support.fakes import FakeWorkloads
@@ -160,7 +159,7 @@ class TriedStage(Stage):
         """Start the operator again, with the right to evict."""
         super().restart()
         self.operator = Cycle(
-            store=StorePart(self.store, self.shard),
+            store=self.part,
             gatherer=self.gatherer(),
             targets=ValueTargets(self.workloads, self.groups),
             policies=self.policies,

@@ -147,12 +147,12 @@ def test_the_documented_reports_are_asked_for_as_the_command_is(
     (tmp_path / "models").mkdir()
     lines = [block.strip() for block in documents.code_blocks("docs/how-to/report.md", "shell")]
     typed = [shlex.split(line.rpartition(" | ")[2])[1:] for line in lines]
-    assert [words[0] for words in typed] == ["report"] * 4
+    assert [words[0] for words in typed] == ["report"] * 5
     given = [report.command.make_context("report", words[1:]).params for words in typed]
-    assert [bool(one["models"]) for one in given] == [True, False, False, True]
-    assert [bool(one["filenames"]) for one in given] == [False, True, False, False]
-    assert given[2]["lookback"] == timedelta(hours=6)
-    assert given[3]["as_json"]
+    assert [bool(one["models"]) for one in given] == [True, True, False, False, True]
+    assert [bool(one["filenames"]) for one in given] == [False, False, True, False, False]
+    assert given[3]["lookback"] == timedelta(hours=6)
+    assert given[4]["as_json"]
 
 
 def test_the_documented_cron_job_asks_for_what_the_command_knows() -> None:

@@ -50,6 +50,10 @@ class PolicyView(Protocol):
         """Who looks after them, as their statuses are to say; None where nothing is said of it."""
         ...
 
+    def is_ours(self, namespace: str, /) -> bool:
+        """Whether that installation looks after a namespace, and no other one."""
+        ...
+
     def snapshot(self) -> list[Mapping[str, Any]]:
         """Return them, in the order of their keys."""
         ...
@@ -76,6 +80,8 @@ class PolicyStore:
         self._shown: dict[ObjectKey, int] = {}
         self._debts: dict[ObjectKey, Debt] = {}
         self._edited: dict[ObjectKey, int] = {}
+
+    is_ours = staticmethod(everywhere)
 
     def put(self, body: Mapping[str, Any]) -> None:
         """Remember an object, unless a newer version of it, or its deletion, is known."""

@@ -124,8 +124,8 @@ class CanaryRuns:
             if key in bodies and bodies[key]["metadata"]["uid"] == policy.uid:
                 continue
             self._forget(key)
-            if policy.canary is None or not workload.canary.uids:
-                continue
+            if policy.canary is None or not workload.canary.uids or not self._store.is_ours(key.namespace):
+                continue  # what another installation owns is not gone
             message = canary_words.without_policy(policy, policy.canary, workload)
             _log.warning("policy of a canary deleted", policy=str(key), pods=sorted(workload.canary.uids))
             gone = {"metadata": {"name": key.name, "namespace": key.namespace, "uid": policy.uid}}

@@ -451,6 +451,15 @@ async def test_a_deleted_policy_leaves_pods_with_the_values_and_an_event_that_na
     assert (len(evicted(stage)), stage.workloads.writes) == (2, [])
 
 
+async def test_a_policy_that_another_installation_owns_now_is_not_called_deleted() -> None:
+    """It goes on with the canary; this one writes no Event about it."""
+    stage = await landed()
+    stage.left.add("shop")
+    stage.policies.events.clear()
+    await stage.cycle()
+    assert stage.policies.events == []
+
+
 async def test_a_policy_that_is_deleted_after_its_canary_says_nothing_of_it() -> None:
     """No pod has the values any more; and an Event that cannot be recorded stops no cycle."""
     stage = await landed()

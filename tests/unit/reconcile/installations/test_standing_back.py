@@ -12,7 +12,7 @@ from heartbeat_tuner.ports.other_installations import InstallationLease
 from heartbeat_tuner.reconcile.installations.namespace_owners import OtherOwner, Why
 from heartbeat_tuner.reconcile.installations.standing_back import EVENT, MOST_READ, StandingBack, sentence
 from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
-from tests.support import manifests
+from tests.support import manifests, stages
 from tests.support.fakes import FakeClock, FakePolicies
 
 MINE: Final = Installation("tuner/mine", names_namespaces=False)
@@ -170,3 +170,20 @@ def test_a_namespace_that_is_left_on_purpose_needs_no_action() -> None:
     """Who names a namespace beside an installation that watches all has decided."""
     said = sentence("shop", OtherOwner(OTHER, Why.NAMED), MINE)
     assert said.endswith("names the namespace, and that of tuner/mine watches all. This needs no action.")
+
+
+async def test_a_status_names_the_installation_that_writes_it() -> None:
+    """Also that of a policy that cannot be used; what is left to another is not written."""
+    stage = stages.storm(workloadRef={"name": "nowhere", "container": "app"})
+    stage.installation = MINE
+    stage.restart()
+    await stage.cycle()
+    assert stage.policies.status_of(stages.ORDERS)["installation"] == {"name": MINE.name, "scope": "Cluster"}
+    stage.installation = Installation(OTHER, names_namespaces=True)
+    stage.left.add("shop")
+    stage.restart()
+    await stage.cycle()
+    assert stage.policies.status_of(stages.ORDERS)["installation"]["name"] == MINE.name
+    stage.left.clear()
+    await stage.cycle()
+    assert stage.policies.status_of(stages.ORDERS)["installation"] == {"name": OTHER, "scope": "Namespaces"}
