@@ -1,6 +1,6 @@
 """Does a record of the consumer protocol (KIP-848) show that nobody else was fenced? By the Java consumer's metrics.
 
-`lost_partitions` counts a lower bound. A count of none is exact where these hold (measured: docs/design/0018):
+`lost_partitions` counts a lower bound. A count of none is exact where these hold (measured: docs/design/0021):
 
 - A member that was fenced joins again, and the assignment that it gets, be it empty, raises its `rebalance-total`.
   Where no member's counter moved, nobody was fenced, with or without a rebalance listener.
