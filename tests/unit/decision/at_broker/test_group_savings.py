@@ -117,6 +117,24 @@ def test_a_saving_at_the_broker_waits_like_any_other(change: Callable[[DecisionI
     assert decision.hold.reason in {Reason.REBALANCING, Reason.VERIFYING}
 
 
+def test_a_record_of_seconds_says_nothing_even_where_no_counter_moved() -> None:
+    """Neither that the group is well nor what would be better."""
+    decision = decide(known(watched="30s"))
+    assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
+    assert decision.finding.reason is Reason.CONSUMER_PROTOCOL
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [("FencingsHidden", "nothing showed any more"), ("Danger", "did harm (Danger)"), ("", "as a person asked")],
+)
+def test_what_was_taken_back_says_why(harm: str, why: str) -> None:
+    """A group whose fencings would not show was not harmed, as far as anybody knows."""
+    at = known().now
+    write = GroupWrite("main", "orders", GroupOverrides(), GroupOverrides(), at, "s", True, reverts=at, harm=harm)
+    assert why in group_reverts.taken_back(write).message
+
+
 def test_shorter_limits_go_back_at_once_where_members_are_fenced_with_them() -> None:
     """Three are enough, without statistics: to go back costs nothing. Two are not, and longer limits are no cause."""
     assert decide(shortened(evictions=2)).reverts is False
