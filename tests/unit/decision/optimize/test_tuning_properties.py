@@ -267,9 +267,12 @@ def test_more_evictions_seen_never_give_a_shorter_session(asked: Question, evict
     # Fewer than the objective allows are no danger; they only make the tail a little heavier.
     assume(guard.endangered(evictions, asked.evictions_days, asked.objective.max_false_evictions_per_month))
     calm, evicted = answer(asked), answer(dataclasses.replace(asked, evictions=evictions))
-    assert session_of(asked, evicted) >= min(session_of(asked, calm), session_of(asked, evicted))
-    if evicted.verdict is not Verdict.INFEASIBLE:
-        assert session_of(asked, evicted) >= session_of(asked, calm)
+    if evicted.verdict is Verdict.INFEASIBLE or session_of(asked, evicted) >= session_of(asked, calm):
+        return
+    # A longer session may be free as long as nothing outlasts it; what evicts outlasts it, and makes it dear.
+    assert session_of(asked, evicted) >= asked.current.session_timeout
+    assert evicted.new is not None
+    assert evicted.new.evictions_upper <= asked.objective.max_false_evictions_per_month
 
 
 @slowly
