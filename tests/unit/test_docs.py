@@ -16,6 +16,7 @@ from heartbeat_tuner.cli import fit, report
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import WHAT_TO_DO, Reason
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
@@ -105,10 +106,10 @@ def test_every_reason_says_what_to_do() -> None:
 
 
 def test_reasons_named_on_pages_exist() -> None:
-    """A page explains no reason that the tuner never gives; one verdict and one kind look like reasons."""
+    """A page explains no reason that the tuner never gives; verdicts, a mode and a kind look like reasons."""
     text = (documents.CHECKOUT / "docs" / "explanation" / "deciding.md").read_text()
     named = set(re.findall(r"`([A-Z][A-Za-z]+)`", text))
-    assert named - {reason.value for reason in Reason} <= {"Unknown", "ConsumerGroupModel"}
+    assert named - {reason.value for reason in Reason} <= {*Verdict, "Initial", "ConsumerGroupModel"}
 
 
 def test_the_readme_has_the_two_commands_of_a_newcomer() -> None:
