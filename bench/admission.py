@@ -312,11 +312,11 @@ async def without_a_claim(
             name: round(await load.flat_out(send, at_a_time=_AT_A_TIME, seconds=min(BLOCK_S, asked.seconds)))
             for name, send in sides.items()
         }
-    told = {name: dataclasses.asdict(load.figures(blocks)) for name, blocks in found.items()}
+    report = {name: dataclasses.asdict(load.figures(blocks)) for name, blocks in found.items()}
     return {
-        **told,
+        **report,
         "bytes": round(sum(map(len, bodies)) / len(bodies)),
-        "cpu_ms_per_review": {name: round(1000 * used_s / told[name]["count"], 3) for name, used_s in used.items()},
+        "cpu_ms_per_review": {name: round(1000 * used_s / report[name]["count"], 3) for name, used_s in used.items()},
         "most_per_s": most,
         "outcomes": _gained(before, after),
     }
@@ -335,11 +335,11 @@ async def with_a_claim(plane: ControlPlane, webhook: Webhook, asked: Asked) -> d
             made.clear()
         before, within, used = webhook.outcomes(), webhook.within(), webhook.side.cpu_s()
         found = await load.in_turn(sides, per_s=CLAIMS_PER_S, seconds=asked.seconds, block_s=BLOCK_S)
-    told = {name: dataclasses.asdict(load.figures(blocks)) for name, blocks in found.items()}
+    report = {name: dataclasses.asdict(load.figures(blocks)) for name, blocks in found.items()}
     return {
-        **told,
+        **report,
         "own_p99_at_most_ms": _at_most_ms(_gained(within, webhook.within()), 0.99),
-        "cpu_ms_per_pod": round(1000 * (webhook.side.cpu_s() - used) / told["webhook"]["count"], 3),
+        "cpu_ms_per_pod": round(1000 * (webhook.side.cpu_s() - used) / report["webhook"]["count"], 3),
         "outcomes": _gained(before, webhook.outcomes()),
         "with_an_id": sum(SLOT_LABEL in pod["metadata"]["labels"] for pod in created["webhook"]),
     }

@@ -145,7 +145,7 @@ def part(case: Case, place: int, *, rollouts: bool = False) -> Played:
 
 def compared(formula: float, parts: list[Played], what: Callable[[Played], float]) -> Ratio:
     """Return one number both ways."""
-    values = np.array([what(one) for one in parts])
+    values = np.array([what(part) for part in parts])
     mean = float(values.mean())
     error = float(values.std(ddof=1) / math.sqrt(values.size) / mean) if mean else math.nan
     return Ratio(formula, mean, error)
@@ -153,15 +153,15 @@ def compared(formula: float, parts: list[Played], what: Callable[[Played], float
 
 def ratios(case: Case) -> tuple[dict[str, Ratio], bool]:
     """Return what is compared of a group, and whether it is one that the formulas are meant for."""
-    told = reckoned(case)
+    report = reckoned(case)
     parts = [part(case, place) for place in range(_FEWEST_PARTS)]
-    found = _ratios(told, parts)
-    while len(parts) < _MOST_PARTS and max(one.error for one in found.values() if one.played) > _ENOUGH:
+    found = _ratios(report, parts)
+    while len(parts) < _MOST_PARTS and max(item.error for item in found.values() if item.played) > _ENOUGH:
         parts += [part(case, place) for place in range(len(parts), len(parts) + _FEWEST_PARTS)]
-        found = _ratios(told, parts)
-    kept = {name: one for name, one in found.items() if one.error <= _RARE}
-    share = max(float(told.rebalancing_share[0]), float(np.mean([one.rebalancing_share for one in parts])))
-    return kept, share <= _UNSTABLE
+        found = _ratios(report, parts)
+    stored = {name: item for name, item in found.items() if item.error <= _RARE}
+    share = max(float(report.rebalancing_share[0]), float(np.mean([part.rebalancing_share for part in parts])))
+    return stored, share <= _UNSTABLE
 
 
 def _ratios(told: Costs, parts: list[Played]) -> dict[str, Ratio]:
@@ -201,15 +201,15 @@ def main(*names: str) -> int:
     """Compare and report; 1 if something is apart."""
     cases = [*(Case(known.name, known.profile, known.settings) for known in KNOWN if not known.rollouts), *drawn()]
     rows: list[dict[str, Any]] = []
-    for case in (one for one in cases if not names or one.name in names):
+    for case in (item for item in cases if not names or item.name in names):
         found, stable = ratios(case)
         if case.profile.restarts.per_day:
             found["rollout"] = rollout_ratio(case)
-        off = [name for name, one in found.items() if one.apart] if stable else []
+        off = [name for name, item in found.items() if item.apart] if stable else []
         rows.append(_row(case, found, stable=stable, off=off))
         print(
             f"{case.name:46s}",
-            " ".join(f"{name} {one.ratio:.2f} +-{one.error:.2f}" for name, one in found.items()),
+            " ".join(f"{name} {item.ratio:.2f} +-{item.error:.2f}" for name, item in found.items()),
             "" if stable else "(rebalancing too much for the formulas)",
             *(f"\n    APART: {name}" for name in off),
             flush=True,
@@ -234,7 +234,7 @@ def _row(case: Case, found: dict[str, Ratio], *, stable: bool, off: list[str]) -
         "settings_s": {name.value: value.total_seconds() for name, value in case.settings.by_setting.items()},
         "stable": stable,
         "apart": off,
-        **{name: {**dataclasses.asdict(one), "ratio": one.ratio} for name, one in found.items()},
+        **{name: {**dataclasses.asdict(item), "ratio": item.ratio} for name, item in found.items()},
     }
 
 

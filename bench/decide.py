@@ -156,7 +156,7 @@ def _situation(number: int) -> DecisionInput:
     group = f"orders-{number}"
     model = fitted.fitted(group=group, client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
     base = worlds.situation(of=worlds.java_policy(), model=model, has=worlds.workload(worlds.java_settings()))
-    members = tuple(dataclasses.replace(one, partitions=4) for one in base.group.members)
+    members = tuple(dataclasses.replace(member, partitions=4) for member in base.group.members)
     return dataclasses.replace(base, group=dataclasses.replace(base.group, group_id=group, members=members))
 
 
@@ -167,7 +167,7 @@ def read_anew(of: DecisionInput) -> DecisionInput:
 
 def _timed(asked: Sequence[Of], decide: Callable[[Of], T]) -> tuple[list[T], Timed]:
     clock, processor = time.perf_counter(), time.process_time()
-    answers = [decide(one) for one in asked]
+    answers = [decide(item) for item in asked]
     return answers, Timed(time.process_time() - processor, time.perf_counter() - clock)
 
 
@@ -180,10 +180,10 @@ def _cycles(count: int) -> dict[str, float]:
 
     first, began = _timed(watched, decided)
     again, unchanged = _timed(watched, decided)
-    anew, same = _timed([read_anew(one) for one in watched], decided)
+    anew, same = _timed([read_anew(item) for item in watched], decided)
     assert first == again == anew
     times = {"first": began, "unchanged": unchanged, "models_read_anew": same}
-    return {name: 1_000 * one.processor_s / count for name, one in times.items()}
+    return {name: 1_000 * time.processor_s / count for name, time in times.items()}
 
 
 def main(count: int = GROUPS, policies: int = POLICIES) -> None:
@@ -195,7 +195,7 @@ def main(count: int = GROUPS, policies: int = POLICIES) -> None:
         "groups": count,
         "from_scratch": dataclasses.asdict(scratch),
         "ms_per_group": 1_000 * scratch.processor_s / count,
-        "verdicts": dict(Counter(f"{one.verdict}: {one.reason}" for one in found)),
+        "verdicts": dict(Counter(f"{item.verdict}: {item.reason}" for item in found)),
         "policies": policies,
         "cycle_ms_per_policy": _cycles(policies),
         "machine": platform.machine(),

@@ -92,19 +92,19 @@ def measure(name: str, pool: ProcessPoolExecutor, size: int) -> dict[str, Any]:
         rows = observed.table(zip(groups, seen, strict=True))
         progress.say("quality", f"{name}, {window}: {rows.num_rows} rows of the contract")
         models = {
-            one.group: one
-            for one in model_estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")
+            model.group: model
+            for model in model_estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")
         }
         asked = [
-            (group, models[group.name], one, reference)
-            for group, one, reference in zip(groups, seen, references, strict=True)
+            (group, models[group.name], item, reference)
+            for group, item, reference in zip(groups, seen, references, strict=True)
         ]
         last = spreading.each(pool, f"{name}, {window}: answers", _case, asked)
         found[window] = figures(last)
         found[window]["groups"] = [_line(group, case) for group, case in zip(groups, last, strict=True)]
         progress.say("quality", _summary(name, window, found[window]))
     chosen = np.linspace(0, len(groups) - 1, _SIMULATED).astype(int).tolist()
-    plays = [(groups[place], one) for place in chosen for one in (last[place].reference.default, last[place].tuned)]
+    plays = [(groups[place], item) for place in chosen for item in (last[place].reference.default, last[place].tuned)]
     found["simulated"] = spreading.each(pool, f"{name}: simulation", _simulated, plays)
     return found
 
@@ -164,7 +164,7 @@ def plot(fleet: str, groups: Sequence[Mapping[str, Any]]) -> str:
     """Return J over that of the oracle, over all groups in order."""
     lines = []
     for name in ("default", "rule", "tuned"):
-        ratios = sorted(max(one[name][3] / one["oracle"][3], 0.1) for one in groups)
+        ratios = sorted(max(group[name][3] / group["oracle"][3], 0.1) for group in groups)
         lines.append(plots.Line(name, [((place + 1) / len(ratios) * 100, ratio) for place, ratio in enumerate(ratios)]))
     return plots.logarithmic(
         f"{fleet}: cost over the oracle's after 14 days", "groups, %", "J / J of the oracle", lines

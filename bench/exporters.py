@@ -159,15 +159,15 @@ def write_series(port: int, found: Sequence[Series]) -> None:
     it merges what came out of order while more comes, and acknowledged samples are in neither afterwards.
     """
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=60)
-    times = [time_s for one in found for time_s in one.samples.times_s]
+    times = [time_s for item in found for time_s in item.samples.times_s]
     at_s = min(times) - 1
     while at_s < max(times):
-        lots = ((one, one.samples.between(at_s, at_s + LOT_S)) for one in found)
+        lots = ((item, item.samples.between(at_s, at_s + LOT_S)) for item in found)
         post_series(
             connection,
             (
-                encoded_series(one.labels, ((value, moment(time_s)) for time_s, value in samples))
-                for one, samples in lots
+                encoded_series(item.labels, ((value, moment(time_s)) for time_s, value in samples))
+                for item, samples in lots
                 if samples
             ),
         )

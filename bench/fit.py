@@ -85,9 +85,9 @@ def run(design: str, lake: Path, history: Path | None = None) -> Run:
         complained.seek(0)
         assert process.returncode == 0, f"{design} failed: {complained.read().decode()[-2000:]}"
         said.seek(0)
-        told = json.load(said)
-    print(f"{_BACK}{design}: {told.get('work_s', wall_s):.1f} s of work, {wall_s:.1f} s in all, {peak_kib >> 10} MiB")
-    return Run(told.get("work_s", wall_s), wall_s, sum(cpu_s.values()), peak_kib / 1024, told)
+        report = json.load(said)
+    print(f"{_BACK}{design}: {report.get('work_s', wall_s):.1f} s of work, {wall_s:.1f} s in all, {peak_kib >> 10} MiB")
+    return Run(report.get("work_s", wall_s), wall_s, sum(cpu_s.values()), peak_kib / 1024, report)
 
 
 def best(design: str, lake: Path, *, times: int) -> Run:
@@ -177,7 +177,7 @@ class Bench:
             "peak_mib": round(ours.peak_mib),
             "ratio_to_pandas": round(theirs.work_s / ours.work_s, 2),
             "ratio_to_duckdb": round(ducks.work_s / ours.work_s, 3),
-            "designs": {name: _told(one) for name, one in (("ours", ours), ("pandas", theirs), ("duckdb", ducks))},
+            "designs": {name: _told(item) for name, item in (("ours", ours), ("pandas", theirs), ("duckdb", ducks))},
         }
 
     def incremental(self, place: Path, lake: Lake) -> dict[str, Any]:
@@ -192,13 +192,13 @@ class Bench:
         added = [self._new_day(some, history) for _ in range(2)]
         shutil.rmtree(some.parent)
         return {
-            "incremental_share": round(sum(one.work_s for one in added) / len(added) / rescan.work_s, 3),
-            "incremental_cpu_share": round(sum(one.cpu_s for one in added) / len(added) / rescan.cpu_s, 3),
+            "incremental_share": round(sum(item.work_s for item in added) / len(added) / rescan.work_s, 3),
+            "incremental_cpu_share": round(sum(item.cpu_s for item in added) / len(added) / rescan.cpu_s, 3),
             "incremental": {
                 "rows": fewer.rows,
                 "rows_of_the_new_day": fewer.rows // fewer.days,
                 "rescan": _told(rescan),
-                "new_day": [_told(one) for one in added],
+                "new_day": [_told(item) for item in added],
             },
         }
 
@@ -224,9 +224,9 @@ def _told(one: Run) -> dict[str, Any]:
 
 def plot(found: dict[str, Any]) -> str:
     """Return seconds over rows, of ours and DuckDB, as SVG."""
-    by_rows = [one for one in found["sizes"] if one["groups"] == found["groups"]]
+    by_rows = [size for size in found["sizes"] if size["groups"] == found["groups"]]
     named = (("heartbeat-tuner", "ours"), ("DuckDB, our fit", "duckdb"))
-    lines = [plots.Line(name, [(one["rows"], one[key]["work_s"]) for one in by_rows]) for name, key in named]
+    lines = [plots.Line(name, [(by_row["rows"], by_row[key]["work_s"]) for by_row in by_rows]) for name, key in named]
     theirs = found["designs"]["pandas"]["work_s"]
     lines.append(plots.Line("pandas + SciPy", [(found["rows"], theirs)]))
     return plots.logarithmic(f"Rows to models, {found['groups']:,} groups", "rows", "seconds", lines)
@@ -244,7 +244,7 @@ def main() -> None:
     found["machine"] = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        "load": [round(one, 1) for one in os.getloadavg()],
+        "load": [round(item, 1) for item in os.getloadavg()],
     }
     REPORT.write_text(json.dumps(found, indent=2) + "\n")
     REPORT.with_suffix(".svg").write_text(plot(found))

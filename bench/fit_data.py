@@ -127,8 +127,8 @@ def _table(
     return pa.table(
         [
             pa.array(ts).cast(_COLUMNS.field("ts").type),
-            _dictionary(groups[of_group] % _NAMESPACES, [f"team-{one}" for one in range(_NAMESPACES)]),
-            _dictionary(of_group, [f"orders-{one}" for one in groups]),
+            _dictionary(groups[of_group] % _NAMESPACES, [f"team-{index}" for index in range(_NAMESPACES)]),
+            _dictionary(of_group, [f"orders-{group}" for group in groups]),
             _dictionary(np.zeros(rows), ["java"]),
             _dictionary(np.zeros(rows), ["absence"]),
             pa.array(value_s.ravel()),

@@ -109,7 +109,7 @@ def ours(lake: Path, history: Path) -> dict[str, Any]:
         return models
 
     days = SparkDays(lambda: clock.apart(session.session(_MASTER, log=lake.parent / "spark.log")), lambda _: None)
-    told, rows = job.run(
+    report, rows = job.run(
         job.RunOrder(until=every[-1], since=timedelta(days=len(every)), now=fitted_at, job="bench"),
         job.RunParts(
             days=functools.partial(days.from_lake, str(lake), "main"),
@@ -119,14 +119,14 @@ def ours(lake: Path, history: Path) -> dict[str, Any]:
         ),
         clock,
     )
-    assert told.status is ExitStatus.DONE, told
+    assert report.status is ExitStatus.DONE, report
     return {
         "session_s": clock.session_s,
         "work_s": clock.stages["fit"],
         "history_s": clock.stages["history"],
         "read_s": clock.stages["read"] - clock.stages["history"],
         "fit_s": clock.stages["fit"] - clock.stages["read"],
-        "days_read": len(told.reading.read),
+        "days_read": len(report.reading.read),
         "history_rows": rows.num_rows,
         "models": len(models),
     }
@@ -163,8 +163,8 @@ def duckdb(lake: Path, _history: Path) -> dict[str, Any]:
 def same(lake: Path, history: Path) -> dict[str, Any]:
     """See that DuckDB's rows are those of our history."""
     rows, _, _ = _duckdb_rows(lake)
-    kept = History(str(history))
-    held = kept.read(kept.days()).rows.cast(contract.ROWS)
+    stored = History(str(history))
+    held = stored.read(stored.days()).rows.cast(contract.ROWS)
     assert contract.merged(rows).equals(contract.merged(held)), "DuckDB and Spark disagree"
     return {"rows": rows.num_rows}
 
@@ -184,7 +184,7 @@ def _duckdb_rows(lake: Path) -> tuple[pa.Table, float, float]:
 
 
 def _days(lake: Path) -> list[date]:
-    return sorted(date.fromisoformat(one.name.removeprefix("dt=")) for one in lake.iterdir())
+    return sorted(date.fromisoformat(path.name.removeprefix("dt=")) for path in lake.iterdir())
 
 
 DESIGNS: Final[dict[str, Callable[[Path, Path], dict[str, Any]]]] = {

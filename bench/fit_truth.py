@@ -65,8 +65,8 @@ def true_s(one: GroupTruth, quantity: str, per_day: float) -> float | None:
 
 def comparisons(fleet: Iterable[GroupTruth], models: Iterable[GroupModel]) -> Sequence[Comparison]:
     """Return how far fits are from the truth, for each quantity and rate of which some group can be compared."""
-    fitted = {(one.namespace, one.group): one for one in models}
-    groups = [(one, fitted[one.namespace, one.group]) for one in fleet if (one.namespace, one.group) in fitted]
+    fitted = {(model.namespace, model.group): model for model in models}
+    groups = [(item, fitted[item.namespace, item.group]) for item in fleet if (item.namespace, item.group) in fitted]
     found = []
     for quantity in COMPARED:
         for rate, per_day in PER_MEMBER_DAY.items():
@@ -105,9 +105,9 @@ def table(found: Iterable[Comparison]) -> str:
         [
             head,
             *(
-                f"{one.quantity:11}{one.rate:11}{one.groups:7}{one.ratios[0]:20.2f}{one.ratios[1]:7.2f}"
-                f"{one.ratios[2]:7.2f}{one.covered:13.2f}"
-                for one in found
+                f"{item.quantity:11}{item.rate:11}{item.groups:7}{item.ratios[0]:20.2f}{item.ratios[1]:7.2f}"
+                f"{item.ratios[2]:7.2f}{item.covered:13.2f}"
+                for item in found
             ),
         ]
     )

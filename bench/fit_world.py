@@ -74,7 +74,7 @@ def history(folder: Path, truths: Sequence[GroupTruth], *, days: int, interval_s
 def models_of(plane: ControlPlane) -> Sequence[GroupModel]:
     """Return the models that the API server has."""
     found = json.loads(plane.kubectl("get", "consumergroupmodels", "--all-namespaces", "--output=json"))
-    return [model_documents.model_of(one) for one in found["items"]]
+    return [model_documents.model_of(item) for item in found["items"]]
 
 
 def fit(sandbox: Sandbox, prometheus: Prometheus, kept: Path, *, days: int) -> dict[str, Any]:
@@ -147,21 +147,21 @@ def measure(asked: Asked, run_dir: Path) -> dict[str, object]:
         progress.say("fit-world", f"{stage}: {took[stage]} s")
 
     truths = fleet(asked.groups, members=asked.members, kafkajs_share=asked.kafkajs_share, seed=asked.seed)
-    chosen = next(one for one in truths if one.client == KAFKAJS)
+    chosen = next(truth for truth in truths if truth.client == KAFKAJS)
     with timed("history"):
         made = history(run_dir / "history", truths, days=asked.days, interval_s=asked.interval, seed=asked.seed)
     with contextlib.ExitStack() as running:
         with timed("sandbox"):
             sandbox = running.enter_context(Sandbox(run_dir, history=made.folder))
             scenario.install(sandbox)
-            for namespace in sorted({one.namespace for one in truths}):
+            for namespace in sorted({truth.namespace for truth in truths}):
                 sandbox.control_plane.kubectl("create", "namespace", namespace)
-        kept = run_dir / "fit-history"
+        stored = run_dir / "fit-history"
         with timed("fit"):
-            summary = fit(sandbox, sandbox.prometheus, kept, days=asked.days)
-        shutil.rmtree(max(kept.iterdir()))
+            summary = fit(sandbox, sandbox.prometheus, stored, days=asked.days)
+        shutil.rmtree(max(stored.iterdir()))
         with timed("new day"):  # what each further night takes
-            fit(sandbox, sandbox.prometheus, kept, days=asked.days)
+            fit(sandbox, sandbox.prometheus, stored, days=asked.days)
         fitted = models_of(sandbox.control_plane)
         with timed("operator"):
             status = _named_model(sandbox, chosen)
@@ -177,7 +177,7 @@ def measure(asked: Asked, run_dir: Path) -> dict[str, object]:
         "fit": summary,
         "models": len(fitted),
         "policy": status,
-        "accuracy": [dataclasses.asdict(one) for one in compared],
+        "accuracy": [dataclasses.asdict(item) for item in compared],
         "table": fit_truth.table(compared).splitlines(),
     }
 

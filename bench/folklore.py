@@ -137,7 +137,7 @@ def checked(named: Named) -> list[str]:
         text=True,
     )
     report = json.loads(done.stdout)
-    return [f"{found['code']} {found['severity']}" for one in report["checked"] for found in one["findings"]]
+    return [f"{found['code']} {found['severity']}" for item in report["checked"] for found in item["findings"]]
 
 
 def answered(groups: Sequence[Group], pool: ProcessPoolExecutor) -> list[Answered]:
@@ -188,15 +188,15 @@ def by_name(groups: Sequence[Answered]) -> list[dict[str, Any]]:
     """Return a row for each named choice, and for the defaults and the engine's values of each library."""
     rows = []
     for library in _LIBRARIES:
-        some = [one for one in groups if one.group.truth.client == library]
+        some = [group for group in groups if group.group.truth.client == library]
         for named in NAMED:
             if named.library != library:
                 continue
-            outcomes = [policies.outcome(one.group.truth, settings(named)) for one in some]
+            outcomes = [policies.outcome(item.group.truth, settings(named)) for item in some]
             rows.append(dataclasses.asdict(named) | {"check": checked(named)} | figures(outcomes))
-        usual = [policies.outcome(one.group.truth, observed.settings_of(one.group.truth)) for one in some]
+        usual = [policies.outcome(item.group.truth, observed.settings_of(item.group.truth)) for item in some]
         rows.append({"project": "the library's defaults", "library": library} | figures(usual))
-        rows.append({"project": "heartbeat-tuner", "library": library} | figures([one.tuned for one in some]))
+        rows.append({"project": "heartbeat-tuner", "library": library} | figures([item.tuned for item in some]))
     return rows
 
 
@@ -283,7 +283,7 @@ def equal(asked: tuple[str, str, Sequence[Answered], float]) -> dict[str, Any]:
     way, least, most = WAYS[name]
 
     def tried(number: float) -> list[Outcome]:
-        return [policies.outcome(one.group.truth, way(one, number)) for one in groups]
+        return [policies.outcome(group.group.truth, way(group, number)) for group in groups]
 
     low, high = np.log(least), np.log(most)
     for _ in range(_HALVINGS):
@@ -324,8 +324,8 @@ def main() -> None:
         print(_table(named, ("library", "project", "check", *FIGURES)), flush=True)
         rows: list[dict[str, Any]] = []
         for library in _LIBRARIES:
-            alike = [one for one in some if one.group.truth.client == library]
-            ours = figures([one.tuned for one in alike])
+            alike = [item for item in some if item.group.truth.client == library]
+            ours = figures([item.tuned for item in alike])
             rows += pool.map(equal, [(library, name, alike, ours["evictions"]) for name in WAYS])
             rows.append({"library": library, "way": "heartbeat-tuner"} | ours)
     print(_table(rows, ("library", "way", "number", *FIGURES)), flush=True)

@@ -78,7 +78,7 @@ class Cost:
             role=role,
             rss_start_mib=round(first.rss_mib, 1),
             rss_end_mib=round(last.rss_mib, 1),
-            rss_max_mib=round(max(one.rss_mib for one in samples), 1),
+            rss_max_mib=round(max(sample.rss_mib for sample in samples), 1),
             rss_mib_per_hour=round(_slope_per_hour(samples), 2),
             rss_mib_per_hour_second_half=round(_slope_per_hour(second_half), 2),
             cpu_s_per_minute=round(60 * (last.cpu_s - first.cpu_s) / (last.at_s - first.at_s), 3),
@@ -96,7 +96,9 @@ def usage(pid: int, *, at_s: float) -> Usage:
 
 def _slope_per_hour(samples: Sequence[Usage]) -> float:
     """Return how fast memory grows, in MiB per hour, by least squares."""
-    slope = statistics.linear_regression([one.at_s for one in samples], [one.rss_mib for one in samples]).slope
+    slope = statistics.linear_regression(
+        [sample.at_s for sample in samples], [sample.rss_mib for sample in samples]
+    ).slope
     return slope * 3600
 
 
@@ -118,7 +120,9 @@ def measure(minutes: float, policies: int, run_dir: Path) -> dict[str, object]:
             replicas.append(running.enter_context(operator))
             wait_until(replicas[0].leads, part=user, what="its part")
         wait_until(
-            lambda: all(one.get("status", {}).get("verdict") in LEAVES_THE_VALUES for one in fleet.policies().values()),
+            lambda: all(
+                policy.get("status", {}).get("verdict") in LEAVES_THE_VALUES for policy in fleet.policies().values()
+            ),
             part="idle",
             what="all policies to be left as they are",
             timeout_s=_HEALTHY_TIMEOUT_S,
@@ -141,26 +145,28 @@ def _watched(
         for replica, taken in zip(replicas, samples, strict=True):
             taken.append(usage(replica.process.pid, at_s=time.monotonic() - began))
         if number % 6 == 0:
-            told = ", ".join(f"{taken[-1].rss_mib:.1f} MiB {taken[-1].cpu_s:.1f} s" for taken in samples)
-            progress.say("idle", f"{number * SAMPLE_EVERY_S / 60:.0f} of {minutes:g} min: {told}")
+            report = ", ".join(f"{taken[-1].rss_mib:.1f} MiB {taken[-1].cpu_s:.1f} s" for taken in samples)
+            progress.say("idle", f"{number * SAMPLE_EVERY_S / 60:.0f} of {minutes:g} min: {report}")
     cycled = cycles(leader) - finished
     queried = metrics.queries - queries
     time.sleep(AUDIT_LAG_S)
-    writes = [one for one in audit.writes(sandbox.control_plane.audit_log, since=since) if one.user in OPERATOR_USERS]
-    others = [one for one in writes if one.resource != "leases"]
+    writes = [
+        write for write in audit.writes(sandbox.control_plane.audit_log, since=since) if write.user in OPERATOR_USERS
+    ]
+    others = [write for write in writes if write.resource != "leases"]
     roles = ["leader" if replica.leads() else "follower" for replica in replicas]
     return {
         "minutes": minutes,
         "policies": policies,
         "interval_s": INTERVAL_S,
         "cores": os.cpu_count(),
-        "replicas": [dataclasses.asdict(Cost.of(*one)) for one in zip(roles, samples, strict=True)],
+        "replicas": [dataclasses.asdict(Cost.of(*item)) for item in zip(roles, samples, strict=True)],
         "cycles": cycled,
         "queries_per_cycle": round(queried / max(cycled, 1), 2),
         "lease_writes": len(writes) - len(others),
         "other_writes": len(others),
         "samples": {
-            user: [dataclasses.asdict(one) for one in taken]
+            user: [dataclasses.asdict(item) for item in taken]
             for user, taken in zip(OPERATOR_USERS, samples, strict=True)
         },
     }

@@ -134,7 +134,9 @@ class Bench:
             policy.workload.key: _workload(everybody[number * MEMBERS : (number + 1) * MEMBERS])
             for number, policy in enumerate(self.policies)
         }
-        known = {one.group_id: dataclasses.replace(worlds.group(), group_id=one.group_id) for one in self.policies}
+        known = {
+            policy.group_id: dataclasses.replace(worlds.group(), group_id=policy.group_id) for policy in self.policies
+        }
         self._gatherer = Gatherer(
             metrics=self._source,
             groups=looks_at(FakeGroups({"main": {**known}}), SystemClock()),
@@ -167,7 +169,7 @@ class Bench:
             memory_rise=round(peak_mib / before_mib - 1, 3),
             memory_mib=round(before_mib, 1),
         )
-        return cost, [_record(one) for one in gathered.values()]
+        return cost, [_record(item) for item in gathered.values()]
 
     async def idle_rise(self, seconds: float) -> float:
         """Return by how much Prometheus' memory rose, as a fraction, while nobody asked for so long."""
@@ -198,7 +200,7 @@ class Bench:
             answer = await self._source.instant(query, at=datetime.now(UTC))
             seconds.append(time.monotonic() - began_s)
             rises.append(self._memory.peak_mib() - before_mib)
-            samples = sum(len(one.samples) for one in answer)
+            samples = sum(len(item.samples) for item in answer)
         return {
             "seconds": round(min(seconds), 3),
             "rise_mib": round(statistics.median(rises), 1),
@@ -215,9 +217,9 @@ async def measure(prometheus: Prometheus, groups: int, cycles: int) -> dict[str,
         while not done:
             cost, records = await bench.cycle()
             backfill.append(cost)
-            spans = [one.span for one in records if isinstance(one, Record)]
+            spans = [record.span for record in records if isinstance(record, Record)]
             done = len(spans) == groups and min(spans) >= _WHOLE
-            unknown = next((one for one in records if isinstance(one, str)), "")
+            unknown = next((record for record in records if isinstance(record, str)), "")
             progress.say("bench", f"{groups} groups, backfill: {cost}; {len(spans)} records {unknown[:300]}")
             if len(backfill) == _MOST_CYCLES:
                 raise RuntimeError(f"after {_MOST_CYCLES} cycles not all records reach back an hour: {unknown}")
@@ -228,34 +230,36 @@ async def measure(prometheus: Prometheus, groups: int, cycles: int) -> dict[str,
             await asyncio.sleep(10)
             cost, records = await bench.cycle()
             progress.say("bench", f"{groups} groups, cycle {number}: {cost}; idle rise {idle[-1]}")
-            assert all(isinstance(one, Record) and one.evictions == 0 and one.span >= _WHOLE for one in records)
+            assert all(
+                isinstance(record, Record) and record.evictions == 0 and record.span >= _WHOLE for record in records
+            )
             costs.append(cost)
         costs, idle = costs[1:], idle[1:]
         own = Memory(os.getpid())
         return {
             "groups": groups,
             "members": groups * MEMBERS,
-            "requests": max(one.requests for one in costs),
-            "samples": max(one.samples for one in costs),
-            "seconds": statistics.median(one.seconds for one in costs),
-            "own_cpu_seconds": statistics.median(one.own_cpu_seconds for one in costs),
-            "prometheus_cpu_seconds": statistics.median(one.prometheus_cpu_seconds for one in costs),
-            "memory_rise": statistics.median(one.memory_rise for one in costs),
-            "memory_rise_most": max(one.memory_rise for one in costs),
+            "requests": max(cost.requests for cost in costs),
+            "samples": max(cost.samples for cost in costs),
+            "seconds": statistics.median(cost.seconds for cost in costs),
+            "own_cpu_seconds": statistics.median(cost.own_cpu_seconds for cost in costs),
+            "prometheus_cpu_seconds": statistics.median(cost.prometheus_cpu_seconds for cost in costs),
+            "memory_rise": statistics.median(cost.memory_rise for cost in costs),
+            "memory_rise_most": max(cost.memory_rise for cost in costs),
             "memory_mib": costs[-1].memory_mib,
             "idle_memory_rise": statistics.median(idle),
             "own_rss_mib": round(own.now_mib(), 1),
             "own_rss_most_mib": round(own.peak_mib(), 1),
             "backfill": {
                 "cycles": len(backfill),
-                "requests": sum(one.requests for one in backfill),
-                "samples": sum(one.samples for one in backfill),
-                "seconds": round(sum(one.seconds for one in backfill), 2),
-                "own_cpu_seconds": round(sum(one.own_cpu_seconds for one in backfill), 2),
-                "memory_rise": max(one.memory_rise for one in backfill),
+                "requests": sum(item.requests for item in backfill),
+                "samples": sum(item.samples for item in backfill),
+                "seconds": round(sum(item.seconds for item in backfill), 2),
+                "own_cpu_seconds": round(sum(item.own_cpu_seconds for item in backfill), 2),
+                "memory_rise": max(item.memory_rise for item in backfill),
             },
             "narrowing": await bench.narrowing() if groups == max(SIZES) else [],
-            "cycles": [dataclasses.asdict(one) for one in costs],
+            "cycles": [dataclasses.asdict(cost) for cost in costs],
         }
     finally:
         bench.close()
@@ -310,7 +314,9 @@ def _policy(first: Member) -> Policy:
 
 def _workload(some: Sequence[Member]) -> Workload:
     started = datetime.now(UTC) - timedelta(days=1)
-    pods = [Pod(one.pod, f"uid-{one.number}", f"10.0.{one.number >> 8}.{one.number & 255}", started, 0) for one in some]
+    pods = [
+        Pod(item.pod, f"uid-{item.number}", f"10.0.{item.number >> 8}.{item.number & 255}", started, 0) for item in some
+    ]
     return worlds.workload(worlds.java_settings(), running=pods)
 
 

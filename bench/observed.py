@@ -203,15 +203,17 @@ class _Watch:
         outlasted = int(bucket_of(max(self._session_s - self._period_s / 2, 0.0)))
         np.add.at(self._evicted[:, outlasted], days[evicted], each)
         shown = values if exact or not self._by_beats else silences - _LIKELY_AGE * self._period_s
-        kept = (witnessed | ~evicted) & (shown > 0)
+        stored = (witnessed | ~evicted) & (shown > 0)
         found = np.zeros_like(counts)
-        np.add.at(found, (days[kept], bucket_of(np.round(shown[kept], 3)).astype(int)), 1)
+        np.add.at(found, (days[stored], bucket_of(np.round(shown[stored], 3)).astype(int)), 1)
         return found
 
     def _restarts(self) -> tuple[int, int]:
         """Draw restarts and crashes, write their downtimes, and return how many there were."""
         profile, scale = self._profile, self._profile.members * self._watched_days
-        planned, crashed = (int(self._rng.poisson(scale * one.per_day)) for one in (profile.restarts, profile.crashes))
+        planned, crashed = (
+            int(self._rng.poisson(scale * item.per_day)) for item in (profile.restarts, profile.crashes)
+        )
         # When a container ended is told, when a pod did shows by its last scrape; the middle of what is open counts.
         away = self._middles_s(profile.restarts.law.quantile(self._rng.random(planned)), open_ends=2)
         away = np.zeros(planned) if profile.surge else away
@@ -310,7 +312,7 @@ def _days(days: int) -> Iterator[date]:
 
 def _binned(values_s: Array) -> Whole:
     """Return how many values of each line lie in which bucket."""
-    return np.array([np.bincount(bucket_of(np.round(one, 3)), minlength=BUCKETS) for one in values_s])
+    return np.array([np.bincount(bucket_of(np.round(item, 3)), minlength=BUCKETS) for item in values_s])
 
 
 def _largest_s(counts: Whole) -> float:

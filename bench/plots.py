@@ -55,10 +55,10 @@ def logarithmic(title: str, x: str, y: str, lines: Sequence[Line]) -> str:
         parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
     for number, line in enumerate(lines):
         colour = _COLOURS[number % len(_COLOURS)]
-        places = [(across.place(one), up.place(other)) for one, other in line.points]
-        path = "L".join(f"{one:.1f} {other:.1f}" for one, other in places)
+        places = [(across.place(item), up.place(other)) for item, other in line.points]
+        path = "L".join(f"{item:.1f} {other:.1f}" for item, other in places)
         parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{one:.1f}" cy="{other:.1f}" r="3" fill="{colour}"/>' for one, other in places]
+        parts += [f'<circle cx="{item:.1f}" cy="{other:.1f}" r="3" fill="{colour}"/>' for item, other in places]
         end = places[-1]
         parts.append(f'<text x="{end[0] + 8:.1f}" y="{end[1] + 4:.1f}" fill="{colour}">{escape(line.name)}</text>')
     return "\n".join([*parts, "</svg>", ""])

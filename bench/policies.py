@@ -152,7 +152,7 @@ def _best(truth: Profile, settings: LivenessSettings, sessions_s: Array) -> Outc
 
 
 def _cheapest(found: list[Outcome | None], start: LivenessSettings) -> Outcome:
-    some = [one for one in found if one is not None]
+    some = [item for item in found if item is not None]
     if not some:
         return Outcome(start, np.inf, np.inf, np.inf)
     return min(some, key=lambda one: (not one.within, one.net_per_day if one.within else one.evictions_per_month))
@@ -209,7 +209,7 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
 
 def _sessions_s(truth: Profile) -> Array:
     within = bounds(truth)[Setting.SESSION_TIMEOUT]
-    return np.array([one for one in _SESSIONS_S if _inside(float(one), within)])
+    return np.array([item for item in _SESSIONS_S if _inside(float(item), within)])
 
 
 def _inside(time_s: float, within: Range) -> bool:

@@ -90,52 +90,52 @@ class Case:
 
 def figures(cases: Sequence[Case]) -> dict[str, Any]:
     """Return the figures of one fleet after one window, as the module says."""
-    ratios = [_ratio(one.tuned, one.reference.oracle) for one in cases]
-    vouched = [one for one in cases if one.reference.feasible and one.vouched]
-    worse = [one for one in cases if one.tuned.net_per_day > _WORSE * one.reference.default.net_per_day]
+    ratios = [_ratio(item.tuned, item.reference.oracle) for item in cases]
+    vouched = [item for item in cases if item.reference.feasible and item.vouched]
+    worse = [item for item in cases if item.tuned.net_per_day > _WORSE * item.reference.default.net_per_day]
     by_client, by_kind = _parts(cases, "client"), _parts(cases, "kind")
     return {
         "captured_share": captured_share(cases),
         "oracle_median": statistics.median(ratios),
         "oracle_p90": float(np.quantile(ratios, 0.9)),
-        "oracle_total": _sum(one.tuned for one in cases) / _sum(one.reference.oracle for one in cases),
-        "rule_geomean": math.exp(statistics.fmean(math.log(_ratio(one.tuned, one.rule)) for one in cases)),
-        "rule_evictions_ratio": _evictions(one.tuned for one in cases) / _evictions(one.rule for one in cases),
-        "within_objective": sum(one.tuned.within for one in vouched) / max(len(vouched), 1),
+        "oracle_total": _sum(item.tuned for item in cases) / _sum(item.reference.oracle for item in cases),
+        "rule_geomean": math.exp(statistics.fmean(math.log(_ratio(item.tuned, item.rule)) for item in cases)),
+        "rule_evictions_ratio": _evictions(item.tuned for item in cases) / _evictions(item.rule for item in cases),
+        "within_objective": sum(item.tuned.within for item in vouched) / max(len(vouched), 1),
         "made_worse": len(worse) / len(cases),
-        "made_worse_without_evidence": sum(one.evictions < _EVIDENCE for one in worse) / len(cases),
+        "made_worse_without_evidence": sum(item.evictions < _EVIDENCE for item in worse) / len(cases),
         "per_client": _captured(by_client),
         "per_kind": _captured(by_kind),
         "oracle_saves": {name: _saved(some) for name, some in (by_client | by_kind).items()},
         "default_oracle_median": statistics.median(
-            _ratio(one.reference.default, one.reference.oracle) for one in cases
+            _ratio(item.reference.default, item.reference.oracle) for item in cases
         ),
-        "rule_oracle_median": statistics.median(_ratio(one.rule, one.reference.oracle) for one in cases),
+        "rule_oracle_median": statistics.median(_ratio(item.rule, item.reference.oracle) for item in cases),
         "evictions_per_month": {
-            "default": _evictions(one.reference.default for one in cases),
-            "rule": _evictions(one.rule for one in cases),
-            "tuned": _evictions(one.tuned for one in cases),
-            "oracle": _evictions(one.reference.oracle for one in cases),
+            "default": _evictions(item.reference.default for item in cases),
+            "rule": _evictions(item.rule for item in cases),
+            "tuned": _evictions(item.tuned for item in cases),
+            "oracle": _evictions(item.reference.oracle for item in cases),
         },
-        "feasible": sum(one.reference.feasible for one in cases),
+        "feasible": sum(item.reference.feasible for item in cases),
         "vouched": len(vouched),
-        "verdicts": dict(Counter(one.verdict for one in cases)),
-        "reasons": dict(Counter(one.reason for one in cases)),
+        "verdicts": dict(Counter(item.verdict for item in cases)),
+        "reasons": dict(Counter(item.reason for item in cases)),
     }
 
 
 def captured_share(cases: Iterable[Case]) -> float:
     """Return which part of what the oracle saves the tuner saves."""
     saved = possible = 0.0
-    for one in cases:
-        saved += one.reference.default.net_per_day - one.tuned.net_per_day
-        possible += one.reference.default.net_per_day - one.reference.oracle.net_per_day
+    for item in cases:
+        saved += item.reference.default.net_per_day - item.tuned.net_per_day
+        possible += item.reference.default.net_per_day - item.reference.oracle.net_per_day
     return saved / possible
 
 
 def _parts(cases: Sequence[Case], by: str) -> dict[str, list[Case]]:
-    names = sorted({getattr(one, by) for one in cases})
-    return {name: [one for one in cases if getattr(one, by) == name] for name in names}
+    names = sorted({getattr(item, by) for item in cases})
+    return {name: [item for item in cases if getattr(item, by) == name] for name in names}
 
 
 def _captured(parts: Mapping[str, Sequence[Case]]) -> dict[str, float]:
@@ -144,15 +144,15 @@ def _captured(parts: Mapping[str, Sequence[Case]]) -> dict[str, float]:
 
 def _saved(cases: Sequence[Case]) -> float:
     """Return which part of the defaults' J the oracle saves."""
-    return 1.0 - _sum(one.reference.oracle for one in cases) / _sum(one.reference.default for one in cases)
+    return 1.0 - _sum(item.reference.oracle for item in cases) / _sum(item.reference.default for item in cases)
 
 
 def _sum(outcomes: Iterable[Outcome]) -> float:
-    return sum(one.net_per_day for one in outcomes)
+    return sum(outcome.net_per_day for outcome in outcomes)
 
 
 def _evictions(outcomes: Iterable[Outcome]) -> float:
-    return sum(one.evictions_per_month for one in outcomes)
+    return sum(outcome.evictions_per_month for outcome in outcomes)
 
 
 def _ratio(one: Outcome, other: Outcome) -> float:

@@ -82,7 +82,7 @@ def measure(policies: int, *, shards: int, cycles: int, interval_s: float, run_d
                 shards=shards,
             )
             replicas.append(running.enter_context(operator))
-        _await(lambda: [one.led() for one in replicas] == [1] * shards, "a shard for each replica")
+        _await(lambda: [replica.led() for replica in replicas] == [1] * shards, "a shard for each replica")
         _await(lambda: len(seen.read().known_at) == len(everybody), "every verdict")
         known_s = (max(seen.known_at.values()) - started).total_seconds()
         progress.say("shards", f"{len(everybody)} policies in {shards} shards: all known after {known_s:.0f} s")
@@ -91,20 +91,23 @@ def measure(policies: int, *, shards: int, cycles: int, interval_s: float, run_d
 
 def _steady(replicas: Sequence[Operator], cycles: int) -> list[Figures]:
     """Return what cycles cost in which nothing changes, of each replica over the same stretch of time."""
-    for one in replicas:
-        await_cycles(one, await_cycles(one, 0, timeout_s=_TIMEOUT_S).cycles + _SETTLING, timeout_s=_TIMEOUT_S)
-    before = [(await_cycles(one, 0, timeout_s=_TIMEOUT_S), usage(one.process.pid, at_s=0).cpu_s) for one in replicas]
+    for replica in replicas:
+        await_cycles(replica, await_cycles(replica, 0, timeout_s=_TIMEOUT_S).cycles + _SETTLING, timeout_s=_TIMEOUT_S)
+    before = [
+        (await_cycles(replica, 0, timeout_s=_TIMEOUT_S), usage(replica.process.pid, at_s=0).cpu_s)
+        for replica in replicas
+    ]
     found = []
-    for one, (first, cpu_s) in zip(replicas, before, strict=True):
-        last = await_cycles(one, first.cycles + cycles, timeout_s=_TIMEOUT_S)
+    for replica, (first, cpu_s) in zip(replicas, before, strict=True):
+        last = await_cycles(replica, first.cycles + cycles, timeout_s=_TIMEOUT_S)
         count = last.cycles - first.cycles
         found.append(
             {
                 "cycle_s": round((last.cycles_s - first.cycles_s) / count, 2),
-                "cpu_s": round((usage(one.process.pid, at_s=0).cpu_s - cpu_s) / count, 2),
+                "cpu_s": round((usage(replica.process.pid, at_s=0).cpu_s - cpu_s) / count, 2),
                 "prometheus_requests": round((last.requests - first.requests) / count, 1),
-                "rss_mib": round(Memory(one.process.pid).now_mib(), 1),
-                "rss_peak_mib": round(Memory(one.process.pid).peak_mib(), 1),
+                "rss_mib": round(Memory(replica.process.pid).now_mib(), 1),
+                "rss_peak_mib": round(Memory(replica.process.pid).peak_mib(), 1),
             }
         )
     return found

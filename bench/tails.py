@@ -82,10 +82,10 @@ GUISES: Final[dict[str, Callable[[Group], Seen]]] = {"whole": _whole, "rounded":
 
 def _peaks(seen: Seen) -> tuple[Array, float, float]:
     """Return the top 1 % (at least 50) as excesses, their threshold and share, as a fit group by group takes them."""
-    kept = np.sort(seen.values_s[seen.values_s <= seen.cut_s])
-    count = min(max(50, kept.size // 100), kept.size - 1)
-    start_s = float(kept[-count - 1])
-    return kept[-count:] - start_s, start_s, count / kept.size
+    sort = np.sort(seen.values_s[seen.values_s <= seen.cut_s])
+    count = min(max(50, sort.size // 100), sort.size - 1)
+    start_s = float(sort[-count - 1])
+    return sort[-count:] - start_s, start_s, count / sort.size
 
 
 def _by_scipy(seen: Seen) -> float:
@@ -113,12 +113,12 @@ _OTHERS: Final = {"SciPy": _by_scipy, "moments": _by_moments, "largest": _by_lar
 def _weight(seen: list[Seen], first: Array) -> Array:
     """Return how much each group's values tell, by the clusters of those over a threshold."""
     exceeding = np.array(
-        [np.sum(one.values_s > start_s) for one, start_s in zip(seen, first, strict=True)], dtype=float
+        [np.sum(item.values_s > start_s) for item, start_s in zip(seen, first, strict=True)], dtype=float
     )
     repeating = np.array(
         [
-            np.sum(dependence.repeats(one.values_s, run=_RUN) > start_s)
-            for one, start_s in zip(seen, first, strict=True)
+            np.sum(dependence.repeats(item.values_s, run=_RUN) > start_s)
+            for item, start_s in zip(seen, first, strict=True)
         ],
         dtype=float,
     )
@@ -126,8 +126,8 @@ def _weight(seen: list[Seen], first: Array) -> Array:
 
 
 def _fleet(seen: list[Seen], *, dependent: bool) -> Fleet:
-    counts = histogram.dense(Histogram.of(one.values_s) for one in seen)
-    cut = np.array([min(int(np.searchsorted(EDGES_S, one.cut_s)), BUCKETS) for one in seen], dtype=np.int64)
+    counts = histogram.dense(Histogram.of(item.values_s) for item in seen)
+    cut = np.array([min(int(np.searchsorted(EDGES_S, item.cut_s)), BUCKETS) for item in seen], dtype=np.int64)
     if not dependent:
         return Fleet.of(counts, cut=cut)
     # One in 100 is where clusters are asked for; a fleet has one extremal index, single groups have too few clusters.
@@ -164,19 +164,19 @@ def _line(seen: list[Seen], exact: Array) -> dict[str, object]:
     for name, dependent in (("ours", False), ("ours, clusters told", True)):
         fleet = _fleet(seen, dependent=dependent)
         found = tail_estimate.models(fleet)
-        pairs = [(one, true) for one, true in zip(found, exact, strict=True) if isinstance(one, TailModel)]
-        guesses = np.array([one.quantile_s(_RARE) for one, _ in pairs])
-        bounds = np.array([one.quantile_upper_s(_RARE) for one, _ in pairs])
-        kept = np.array([true for _, true in pairs])
+        pairs = [(item, true) for item, true in zip(found, exact, strict=True) if isinstance(item, TailModel)]
+        guesses = np.array([item.quantile_s(_RARE) for item, _ in pairs])
+        bounds = np.array([item.quantile_upper_s(_RARE) for item, _ in pairs])
+        array = np.array([true for _, true in pairs])
         line[name] = {
-            **_errors(guesses, kept),
-            "bound_holds": round(float(np.mean(bounds >= kept)), 3),
-            "bound_over_truth": round(float(np.median(bounds / kept)), 2),
+            **_errors(guesses, array),
+            "bound_holds": round(float(np.mean(bounds >= array)), 3),
+            "bound_over_truth": round(float(np.median(bounds / array)), 2),
             "rejected": len(found) - len(pairs),
             "weight": round(float(fleet.weight[0]), 2),
         }
     for name, guess in _OTHERS.items():
-        line[name] = _errors(np.array([guess(one) for one in seen]), exact)
+        line[name] = _errors(np.array([guess(item) for item in seen]), exact)
     return line
 
 
@@ -194,7 +194,7 @@ def speed() -> dict[str, object]:
     ours = [_processor_s(lambda: tail_estimate.models(Fleet.of(counts))) for _ in range(3)]
     first = threshold.edges_over(counts, 0.01 * counts.sum(axis=1))
     one_pass = [_processor_s(lambda: likelihood.fit(Exceedances.over(counts, first))) for _ in range(3)]
-    loop = _processor_s(lambda: [_by_scipy(one) for one in seen])
+    loop = _processor_s(lambda: [_by_scipy(item) for item in seen])
     values = np.concatenate([group.values_s for group in fleet])
     bucketing = min(_processor_s(lambda: histogram.bucket_of(values)) for _ in range(3))
     return {
@@ -248,7 +248,7 @@ def limit() -> list[dict[str, object]]:
         rng = np.random.default_rng(seed)
         fleet = [tail_truths.exact(rng, _LIMIT_VALUES) for _ in range(_SIZES[_LIMIT_VALUES])]
         found = tail_estimate.models(Fleet.of(histogram.dense(Histogram.of(group.values_s) for group in fleet)))
-        models = [one for one in found if isinstance(one, TailModel)]
+        models = [item for item in found if isinstance(item, TailModel)]
         if len(models) < len(fleet):
             sys.exit(f"seed {seed}: {len(fleet) - len(models)} groups have no model; errors would not be of the same")
         guesses = [

@@ -75,13 +75,14 @@ def doctor() -> None:
     binaries = Binaries()
     to_build = binaries.to_build()
     findings = prerequisites.findings(go_needed=bool(to_build))
-    for one in findings:
-        hint = "" if one.ok else f"  get it: {one.how_to_get}"
-        click.echo(f"{'ok     ' if one.ok else 'missing'} {one.program:8} {one.found} (needed: {one.required}){hint}")
+    for finding in findings:
+        hint = "" if finding.ok else f"  get it: {finding.how_to_get}"
+        state = "ok     " if finding.ok else "missing"
+        click.echo(f"{state} {finding.program:8} {finding.found} (needed: {finding.required}){hint}")
     built = f"to be built from source: {', '.join(to_build)}" if to_build else "all programs are here"
     click.echo(f"Kubernetes and Prometheus: {built}")
     click.echo(f"cache: {cache.root()}")
-    if not all(one.ok for one in findings):
+    if not all(finding.ok for finding in findings):
         sys.exit(1)
 
 

@@ -128,7 +128,7 @@ def accesses(path: Path) -> list[Access]:
     """Return what the service accounts of `ACCOUNTS_NAMESPACE` asked for, in the order of the log."""
     group = f"system:serviceaccounts:{ACCOUNTS_NAMESPACE}"
     events = map(json.loads, path.read_text().rpartition("\n")[0].splitlines())
-    return [_access(one) for one in events if group in one["user"].get("groups", ()) and "objectRef" in one]
+    return [_access(event) for event in events if group in event["user"].get("groups", ()) and "objectRef" in event]
 
 
 def _access(event: dict[str, Any]) -> Access:

@@ -108,23 +108,23 @@ def backfill(
     """
     folder.mkdir(parents=True, exist_ok=True)
     truth = folder / "fleet.json"
-    truth.write_text(json.dumps({"groups": [dataclasses.asdict(one) for one in fleet]}, indent=1))
+    truth.write_text(json.dumps({"groups": [dataclasses.asdict(item) for item in fleet]}, indent=1))
     options = {"fleet": truth, "out": folder, "since": since_s, "until": until_s, "interval": interval_s, "seed": seed}
     argv: list[str | Path] = [binaries.path_of_own(PROGRAM), *(f"-{name}={value}" for name, value in options.items())]
     doing = f"making {(until_s - since_s) / 86400:g} days of history of {len(fleet)} groups"
     with progress.step(PROGRAM, doing):
-        told = _run(argv)
-    groups = {(one.namespace, one.group): told["groups"][f"{one.namespace}/{one.group}"] for one in fleet}
+        report = _run(argv)
+    groups = {(item.namespace, item.group): report["groups"][f"{item.namespace}/{item.group}"] for item in fleet}
     return Backfilled(
         folder=folder,
         since_s=since_s,
         until_s=until_s,
-        samples=told["samples"],
-        series=told["series"],
-        blocks=told["blocks"],
-        size_bytes=told["bytes"],
-        wall_s=told["wall_s"],
-        groups={key: _happened(one) for key, one in groups.items()},
+        samples=report["samples"],
+        series=report["series"],
+        blocks=report["blocks"],
+        size_bytes=report["bytes"],
+        wall_s=report["wall_s"],
+        groups={key: _happened(group) for key, group in groups.items()},
     )
 
 
@@ -147,8 +147,8 @@ def _run(argv: Sequence[str | Path]) -> dict[str, Any]:
             watchdog.cancel()
     if run.returncode != 0:
         raise SandboxError(f"{PROGRAM} failed with status {run.returncode}: {' '.join(said[-5:])}")
-    told: dict[str, Any] = json.loads(answer)
-    return told
+    report: dict[str, Any] = json.loads(answer)
+    return report
 
 
 def _relay(lines: IO[str], said: list[str]) -> None:

@@ -258,7 +258,7 @@ def _cached(program: Program) -> Path:
 
 
 def _built(program: Program) -> Path:
-    all_of_them, minutes = next(one for one in _SETS if program.name in one[0])
+    all_of_them, minutes = next(item for item in _SETS if program.name in item[0])
     place = f"{list(all_of_them).index(program.name) + 1} of {len(all_of_them)}"
     note = f"{place}; the first build of all takes about {minutes} minutes"
 

@@ -183,8 +183,8 @@ class ControlPlane:
             found = self.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]
             return all(
                 any(
-                    (one["type"], one["status"]) == ("Established", "True")
-                    for one in item.get("status", {}).get("conditions") or ()
+                    (condition["type"], condition["status"]) == ("Established", "True")
+                    for condition in item.get("status", {}).get("conditions") or ()
                 )
                 for item in found
             )

@@ -122,7 +122,7 @@ class Kafka:
 
     def address(self, listener: str) -> str:
         """Return where one of the additional listeners is, by its name."""
-        return next(f"{network.LOOPBACK}:{port}" for one, port in self._listeners if one.name == listener)
+        return next(f"{network.LOOPBACK}:{port}" for item, port in self._listeners if item.name == listener)
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
         """Create a topic and wait until the broker leads all its partitions."""
@@ -134,7 +134,9 @@ class Kafka:
 
         def led() -> bool:
             topic = admin.list_topics(name, timeout=10).topics[name]
-            return len(topic.partitions) == partitions and all(one.leader >= 0 for one in topic.partitions.values())
+            return len(topic.partitions) == partitions and all(
+                partition.leader >= 0 for partition in topic.partitions.values()
+            )
 
         wait_until(led, part="kafka", what=f"topic {name}", timeout_s=30, process=self._process)
 
@@ -182,13 +184,13 @@ class Kafka:
             proxy_port=self.tap_port,
             controller_port=self._controller_port,
             data=data,
-            more_listeners="".join(f",{one.name}://127.0.0.1:{port}" for one, port in self._listeners),
-            more_protocols="".join(f",{one.name}:{one.protocol}" for one, _ in self._listeners),
+            more_listeners="".join(f",{item.name}://127.0.0.1:{port}" for item, port in self._listeners),
+            more_protocols="".join(f",{item.name}:{item.protocol}" for item, _ in self._listeners),
         )
         theirs = {
-            f"listener.name.{one.name.lower()}.{name}": value
-            for one, _ in self._listeners
-            for name, value in one.properties.items()
+            f"listener.name.{item.name.lower()}.{name}": value
+            for item, _ in self._listeners
+            for name, value in item.properties.items()
         }
         return base + "".join(f"{name}={value}\n" for name, value in (theirs | self._properties).items())
 

@@ -40,8 +40,8 @@ class KafkaCluster:
 
     def __enter__(self) -> Self:
         try:
-            for one in (self._first, *self._others):
-                one.start()
+            for other in (self._first, *self._others):
+                other.start()
         except BaseException:
             self._stop()
             raise
@@ -67,8 +67,8 @@ class KafkaCluster:
 
     def _stop(self) -> None:
         # The controller is the last: the others say goodbye to it.
-        for one in (*reversed(self._others), self._first):
-            one.stop()
+        for other in (*reversed(self._others), self._first):
+            other.stop()
 
 
 def _follower(node: int, controller: Kafka) -> dict[str, str]:

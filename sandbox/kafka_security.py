@@ -155,7 +155,7 @@ def _sasl(plain_users: Mapping[str, str]) -> dict[str, str]:
 
 def _keystore(path: Path, certificate: trustme.LeafCert, *, trusted: Path) -> dict[str, str]:
     """Write a certificate and its key into one file, and return what makes a listener show it."""
-    chain = b"".join(one.bytes() for one in certificate.cert_chain_pems)
+    chain = b"".join(chain_pem.bytes() for chain_pem in certificate.cert_chain_pems)
     path.write_bytes(_pkcs8(certificate, NoEncryption()) + chain)
     return {
         "ssl.keystore.type": "PEM",

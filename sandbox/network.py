@@ -17,12 +17,12 @@ def free_ports(count: int) -> list[int]:
     """
     sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(count)]
     try:
-        for one in sockets:
-            one.bind((LOOPBACK, 0))
-        return [one.getsockname()[1] for one in sockets]
+        for item in sockets:
+            item.bind((LOOPBACK, 0))
+        return [socket.getsockname()[1] for socket in sockets]
     finally:
-        for one in sockets:
-            one.close()
+        for item in sockets:
+            item.close()
 
 
 def answers(port: int, host: str = LOOPBACK) -> bool:

@@ -80,7 +80,11 @@ def judge(found: Mapping[str, Version | None], programs: Iterable[str]) -> list[
         programs: which prerequisites count; the order of the result is that of `PREREQUISITES`.
     """
     wanted = set(programs)
-    return [_finding(one, found.get(one.program)) for one in PREREQUISITES if one.program in wanted]
+    return [
+        _finding(prerequisite, found.get(prerequisite.program))
+        for prerequisite in PREREQUISITES
+        if prerequisite.program in wanted
+    ]
 
 
 def findings(*, go_needed: bool) -> list[Finding]:
@@ -89,7 +93,7 @@ def findings(*, go_needed: bool) -> list[Finding]:
     Args:
         go_needed: False when every program that would be built with Go is already here (`Binaries.to_build`).
     """
-    programs = [one.program for one in PREREQUISITES if go_needed or one.program != "go"]
+    programs = [prerequisite.program for prerequisite in PREREQUISITES if go_needed or prerequisite.program != "go"]
     return judge({program: _installed_version(program) for program in programs}, programs)
 
 
@@ -100,17 +104,19 @@ def require(*programs: str) -> None:
         PrerequisiteMissingError: names each one that is not, and how to get it.
     """
     wrong = [
-        one for one in judge({program: _installed_version(program) for program in programs}, programs) if not one.ok
+        item for item in judge({program: _installed_version(program) for program in programs}, programs) if not item.ok
     ]
     if wrong:
-        lines = [f"  {one.program} {one.required}: {one.found} ({one.how_to_get})" for one in wrong]
+        lines = [f"  {item.program} {item.required}: {item.found} ({item.how_to_get})" for item in wrong]
         raise PrerequisiteMissingError("\n".join(["The sandbox needs programs that are missing or too old:", *lines]))
 
 
 def main() -> None:
     """Check everything; say what is missing and exit with status 1, or say nothing."""
     try:
-        require(*(one.program for one in PREREQUISITES if one.program != "go" or _go_is_needed()))
+        require(
+            *(prerequisite.program for prerequisite in PREREQUISITES if prerequisite.program != "go" or _go_is_needed())
+        )
     except PrerequisiteMissingError as error:
         sys.exit(str(error))
 
@@ -138,7 +144,7 @@ def _dotted(version: Version) -> str:
 
 
 def _installed_version(program: str) -> Version | None:
-    needed = next(one for one in PREREQUISITES if one.program == program)
+    needed = next(prerequisite for prerequisite in PREREQUISITES if prerequisite.program == program)
     try:
         shown = subprocess.run(
             needed.version_argv, capture_output=True, text=True, timeout=_PROBE_TIMEOUT_S, check=False

@@ -156,12 +156,12 @@ def rebalances(records: Iterable[Record], group_id: str, since_s: float, until_s
     """Return how many rebalances of the group were completed in the window, counted as generations handed out."""
     return len(
         {
-            one.generation_id
-            for one in records
-            if isinstance(one, JoinGroup)
-            and one.group_id == group_id
-            and one.error_code == NONE
-            and since_s <= one.answered_s < until_s
+            record.generation_id
+            for record in records
+            if isinstance(record, JoinGroup)
+            and record.group_id == group_id
+            and record.error_code == NONE
+            and since_s <= record.answered_s < until_s
         }
     )
 
@@ -174,9 +174,9 @@ def rebalances_per_minute(records: Iterable[Record], group_id: str, since_s: flo
 def heartbeats(records: Iterable[Record], group_id: str, since_s: float, until_s: float) -> list[Heartbeat]:
     """Return the group's heartbeats that arrived in the window, accepted and refused ones alike."""
     return [
-        one
-        for one in records
-        if isinstance(one, Heartbeat) and one.group_id == group_id and since_s <= one.arrival_s < until_s
+        record
+        for record in records
+        if isinstance(record, Heartbeat) and record.group_id == group_id and since_s <= record.arrival_s < until_s
     ]
 
 
@@ -201,7 +201,7 @@ def left(records: Iterable[Record], group_id: str, since_s: float, until_s: floa
 
 def beats_by_error_code(beats: Iterable[Heartbeat]) -> Counter[int]:
     """Return how many heartbeats got which error code; `NONE` counts the accepted ones."""
-    return Counter(one.error_code for one in beats)
+    return Counter(beat.error_code for beat in beats)
 
 
 def beat_periods_s(beats: Iterable[Heartbeat], client_id: str) -> list[float]:
@@ -209,7 +209,7 @@ def beat_periods_s(beats: Iterable[Heartbeat], client_id: str) -> list[float]:
 
     KafkaJS sends a refused heartbeat again for each further assigned partition, within milliseconds: one beat.
     """
-    arrivals = sorted(one.arrival_s for one in beats if one.client_id == client_id)
+    arrivals = sorted(beat.arrival_s for beat in beats if beat.client_id == client_id)
     beginnings = arrivals[:1] + [later for earlier, later in itertools.pairwise(arrivals) if later - earlier > BURST_S]
     return [later - earlier for earlier, later in itertools.pairwise(beginnings)]
 

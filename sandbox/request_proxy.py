@@ -207,7 +207,7 @@ class RequestProxy:
         for refusal in self._refusals:
             if refusal.method.fullmatch(request.method) and refusal.path.search(path):
                 return _refused(refusal)
-        hold = next((one for one in self._holds if one.wants(request.method, path)), None)
+        hold = next((hold for hold in self._holds if hold.wants(request.method, path)), None)
         if hold is not None and hold.point is Point.BEFORE:
             await hold.hold()
             if hold.lost and request.transport is not None:

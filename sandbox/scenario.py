@@ -149,7 +149,7 @@ class Tenant:
 
 def condition(policy: dict[str, Any], kind: str) -> dict[str, str]:
     """Return a condition of a policy; empty strings while it is not there."""
-    found = [one for one in policy.get("status", {}).get("conditions", ()) if one["type"] == kind]
+    found = [condition for condition in policy.get("status", {}).get("conditions", ()) if condition["type"] == kind]
     return found[0] if found else {"status": "", "reason": "", "message": ""}
 
 

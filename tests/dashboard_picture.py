@@ -66,19 +66,19 @@ def _section(name: str, panel: Mapping[str, Any], marks: Sequence[Mapping[str, A
 
 
 def _curves(plot: PlotFrame, series: Sequence[Mapping[str, Any]], x: Scale, unit: str) -> None:
-    highest = max(value for one in series for value in one["values"])
+    highest = max(value for series_ in series for value in series_["values"])
     y = scales.linear(highest or 1.0, _BOTTOM, _TOP)
     plot.y_axis(y, tick, "" if unit == "short" else unit)
-    for number, one in enumerate(series):
-        for stretch in _stretches(one):
+    for number, series_ in enumerate(series):
+        for stretch in _stretches(series_):
             plot.curve([(x.place(at_s), y.place(value)) for at_s, value in stretch], f"c{number % len(_COLOURS)}")
 
 
 def _bars(plot: PlotFrame, series: Sequence[Mapping[str, Any]], x: Scale) -> None:
     """Draw a bar for each stretch in which a state holds."""
-    for number, one in enumerate(series):
+    for number, series_ in enumerate(series):
         top, style = _TOP + number * (_BAR + 4), f"c{number % len(_COLOURS)}"
-        for stretch in _stretches(one):
+        for stretch in _stretches(series_):
             plot.area(x.place(stretch[0][0]), top, x.place(stretch[-1][0]) - x.place(stretch[0][0]), _BAR, style)
 
 

@@ -157,7 +157,7 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
     again = ["--last-failed", "--last-failed-no-failures=none"] if only_failed else []
     log = REPORTS / f"{ring.name}.log"
     print(f"\n━━ {ring.name}{f' (beside the others; its output goes to {log})' if beside else ''}", flush=True)
-    with log.open("wb") as kept:
+    with log.open("wb") as stored:
         for number, command in enumerate(ring.commands):
             report = REPORTS / f"{ring.name}-{number}{'-again' if only_failed else ''}.xml"
             report.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
                 word.format(report=report, cache=REPORTS / f"{ring.name}-{number}.cache") for word in command
             ] + again
             status, computed_s = _ended(
-                words if ring.waits or not beside else ["nice", "-n", "10", *words], kept if beside else None
+                words if ring.waits or not beside else ["nice", "-n", "10", *words], stored if beside else None
             )
             result.ok = result.ok and status == 0
             result.computed_s += computed_s
@@ -282,25 +282,28 @@ def main() -> None:
     chosen = [known[name] for name in sys.argv[1:]] or [ring for ring in RINGS if not ring.left_out]
     results = [try_again(ring, first) for ring, first in zip(chosen, run_all(chosen), strict=True)]
     print("\n━━ summary")
-    for one in results:
-        verdict = "ok    " if one.ok else "FAILED"
-        spent = f"{one.took_s:6.0f} s, {one.computed_s:5.0f} s of a core"
-        print(f"{verdict} {one.name:12} {spent}  {one.passed} passed, {len(one.failed)} failed")
-        for name, words in one.failed.items():
+    for result in results:
+        verdict = "ok    " if result.ok else "FAILED"
+        spent = f"{result.took_s:6.0f} s, {result.computed_s:5.0f} s of a core"
+        print(f"{verdict} {result.name:12} {spent}  {result.passed} passed, {len(result.failed)} failed")
+        for name, words in result.failed.items():
             print(textwrap.indent(f"FAILED {name}: {words[:SHOWN]}", 9 * " "))
-        for name, words in one.unsteady.items():
+        for name, words in result.unsteady.items():
             print(f"         UNSTEADY, passed only when run again: {name}")
             print(textwrap.indent(f"at first: {words[:SHOWN]}", 11 * " "))
-        for skipped in one.skipped:
+        for skipped in result.skipped:
             print(f"         skipped {skipped}")
     for ring in RINGS:
         if ring.left_out and not sys.argv[1:]:
             print(f"skipped {ring.name}: {ring.left_out}")
-    computed_s = sum(one.computed_s for one in results)
+    computed_s = sum(result.computed_s for result in results)
     print(f"total: {time.monotonic() - began:.0f} s, {computed_s:.0f} s of a core")
-    print(f"skipped: {sum(len(one.skipped) for one in results)}")
-    print(f"{sum(one.passed for one in results)} passed, {sum(len(one.failed) for one in results)} failed", flush=True)
-    if not all(one.ok for one in results):
+    print(f"skipped: {sum(len(result.skipped) for result in results)}")
+    print(
+        f"{sum(result.passed for result in results)} passed, {sum(len(result.failed) for result in results)} failed",
+        flush=True,
+    )
+    if not all(result.ok for result in results):
         sys.exit(1)
 
 

@@ -38,7 +38,7 @@ class Cluster(Environment):
 
         def ready() -> bool:
             nodes = json.loads(plane.kubectl("get", "nodes", "--output=json"))["items"]
-            conditions = [one for node in nodes for one in node["status"].get("conditions", ())]
-            return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
+            conditions = [condition for node in nodes for condition in node["status"].get("conditions", ())]
+            return any((condition["type"], condition["status"]) == ("Ready", "True") for condition in conditions)
 
         wait_until(ready, part="kubelet", what="its node to be ready", process=kubelet, poll_s=0.3)

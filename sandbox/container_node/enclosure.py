@@ -120,8 +120,8 @@ def _refusal(folder: Path) -> str | None:
         )
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         lower, upper, work, merged = (Path(scratch, name) for name in ("lower", "upper", "work", "merged"))
-        for one in (lower, upper, work, merged):
-            one.mkdir()
+        for item in (lower, upper, work, merged):
+            item.mkdir()
         layers = f"lowerdir={lower},upperdir={upper},workdir={work}"
         mount = ("mount", "-t", "overlay", "overlay", "-o", layers, str(merged))
         tried = subprocess.run([*_UNSHARE, *mount], capture_output=True, text=True, check=False, timeout=_PROBE_S)

@@ -49,7 +49,7 @@ def decision(policy: dict[str, Any]) -> None:
 def patched(deployment: dict[str, Any]) -> None:
     """Print the environment entries that the operator owns."""
     container = deployment["spec"]["template"]["spec"]["containers"][0]
-    entries = [f"{one['name']}={one['value']}" for one in container["env"] if one["name"].endswith("_MS")]
+    entries = [f"{item['name']}={item['value']}" for item in container["env"] if item["name"].endswith("_MS")]
     say(f"operator patched Deployment {deployment['metadata']['name']}: {' '.join(entries)}")
 
 
@@ -57,7 +57,7 @@ def table(before: Measured, after: Measured, policy: dict[str, Any]) -> None:
     """Print before and after side by side."""
     values = _values(policy)
     rows = [
-        *((SETTINGS[name], one["before"], one["after"]) for name, one in values.items()),
+        *((SETTINGS[name], value["before"], value["after"]) for name, value in values.items()),
         ("rebalances per minute", f"{before.rebalances_per_minute:.1f}", f"{after.rebalances_per_minute:.1f}"),
         ("heartbeat every", _seconds(before.beat_period_s), _seconds(after.beat_period_s)),
         ("heartbeats refused", _share(before), _share(after)),

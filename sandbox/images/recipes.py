@@ -99,8 +99,8 @@ def _copied() -> list[Path]:
         _CHECKOUT / line[1:] for line in (_CHECKOUT / ".dockerignore").read_text().split("\n") if line[:1] == "!"
     ]
     files = [file for path in allowed for file in (path.rglob("*") if path.is_dir() else [path])]
-    kept = (file for file in files if file.is_file() and "__pycache__" not in file.parts)
-    return sorted({_CHECKOUT / "Dockerfile", _CHECKOUT / ".dockerignore", *kept})
+    stored = (file for file in files if file.is_file() and "__pycache__" not in file.parts)
+    return sorted({_CHECKOUT / "Dockerfile", _CHECKOUT / ".dockerignore", *stored})
 
 
 def _forget_old(name: str) -> None:

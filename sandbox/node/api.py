@@ -118,7 +118,7 @@ class Api:
 
 
 def _named(kubeconfig: Document, kind: str, name: str) -> Document:
-    found: Document = next(one[kind] for one in kubeconfig[f"{kind}s"] if one["name"] == name)
+    found: Document = next(item[kind] for item in kubeconfig[f"{kind}s"] if item["name"] == name)
     return found
 
 

@@ -59,7 +59,7 @@ def references(container: Document) -> set[tuple[str, str]]:
     """Return (kind, name) of each ConfigMap and Secret the container's environment refers to."""
     return {
         (kind, reference["name"])
-        for source in (*container.get("envFrom", ()), *(one.get("valueFrom", {}) for one in container.get("env", ())))
+        for source in (*container.get("envFrom", ()), *(item.get("valueFrom", {}) for item in container.get("env", ())))
         for kind, reference in _source_references(source)
     }
 

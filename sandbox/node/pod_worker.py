@@ -85,9 +85,10 @@ class PodWorker:
             resolve_env=self._resolve_env,
             on_change=self._wake.set,
         )
-        previous = {one["name"]: one for one in status.get("containerStatuses", ())}
+        previous = {item["name"]: item for item in status.get("containerStatuses", ())}
         self._containers = [
-            Container(one, recall(one, previous.get(one["name"])), surroundings) for one in spec["containers"]
+            Container(container, recall(container, previous.get(container["name"])), surroundings)
+            for container in spec["containers"]
         ]
         self._running = [group.create_task(container.run()) for container in self._containers]
         for task in self._running:

@@ -24,7 +24,9 @@ def manifest(path: str) -> Rendered:
 def rights(found: Rendered, name: str) -> dict[str, Any]:
     """Return the rules of the roles of that name, by kind."""
     return {
-        one["kind"]: one["rules"] for one in found.objects if one["kind"] in RIGHTS and one["metadata"]["name"] == name
+        item["kind"]: item["rules"]
+        for item in found.objects
+        if item["kind"] in RIGHTS and item["metadata"]["name"] == name
     }
 
 
@@ -42,11 +44,11 @@ def substance(pod: Mapping[str, Any]) -> dict[str, Any]:
     spec = dict(pod["spec"])
     (container,) = spec.pop("containers")
     spec["container"] = {name: value for name, value in container.items() if not name.startswith("image")}
-    for one in spec.get("topologySpreadConstraints", ()):
-        assert selects(one["labelSelector"]["matchLabels"], pod)
+    for constraint in spec.get("topologySpreadConstraints", ()):
+        assert selects(constraint["labelSelector"]["matchLabels"], pod)
     spec["topologySpreadConstraints"] = [
-        {name: value for name, value in one.items() if name != "labelSelector"}
-        for one in spec.get("topologySpreadConstraints", ())
+        {name: value for name, value in constraint.items() if name != "labelSelector"}
+        for constraint in spec.get("topologySpreadConstraints", ())
     ]
     return spec
 

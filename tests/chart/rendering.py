@@ -41,15 +41,15 @@ class Rendered:
 
     def kinds(self) -> set[str]:
         """Return the kinds that there are."""
-        return {one["kind"] for one in self.objects}
+        return {item["kind"] for item in self.objects}
 
     def names(self, kind: str) -> list[str]:
         """Return the names of all objects of a kind."""
-        return [one["metadata"]["name"] for one in self.objects if one["kind"] == kind]
+        return [item["metadata"]["name"] for item in self.objects if item["kind"] == kind]
 
     def one(self, kind: str, name: str = NAME) -> Any:
         """Return the one object of that kind and name."""
-        (found,) = [one for one in self.objects if one["kind"] == kind and one["metadata"]["name"] == name]
+        (found,) = [item for item in self.objects if item["kind"] == kind and item["metadata"]["name"] == name]
         return found
 
     def pod(self, kind: str, name: str = NAME) -> Any:
@@ -62,7 +62,9 @@ class Rendered:
 
         Of a token of the pod's account the audience is its source's name.
         """
-        (volume,) = [one for one in self.pod(kind, name)["spec"]["volumes"] if one["name"] == "secrets"] or [None]
+        (volume,) = [volume for volume in self.pod(kind, name)["spec"]["volumes"] if volume["name"] == "secrets"] or [
+            None
+        ]
         found: dict[str, tuple[str, str, str]] = {}
         for source in volume["projected"]["sources"] if volume else ():
             ((of, what),) = source.items()
@@ -96,10 +98,10 @@ class Helm:
             RefusedError: Helm failed.
         """
         given = []
-        for number, one in enumerate(values):
-            path = one if isinstance(one, Path) else self._folder / f"values-{number}.yaml"
-            if not isinstance(one, Path):
-                path.write_text(yaml.safe_dump(one))
+        for number, value in enumerate(values):
+            path = value if isinstance(value, Path) else self._folder / f"values-{number}.yaml"
+            if not isinstance(value, Path):
+                path.write_text(yaml.safe_dump(value))
             given.append(f"--values={path}")
         done = subprocess.run(
             [str(self._program), *words, *given], capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
@@ -116,4 +118,4 @@ class Helm:
         """
         words = ("template", release, str(CHART), f"--namespace={namespace}", f"--kube-version={KUBERNETES}")
         documents = yaml.safe_load_all(self.run(*words, values=values))
-        return Rendered([one for one in documents if one is not None])
+        return Rendered([document for document in documents if document is not None])

@@ -15,8 +15,8 @@ _FILES = sorted((CHECKOUT / "crds").glob("*.yaml"))
 def test_the_copy_is_current() -> None:
     """The chart has the definitions of crds/, and no others (run `make docs`)."""
     copies = sorted((CHART / "files" / "crds").glob("*.yaml"))
-    assert [one.name for one in copies] == [one.name for one in _FILES]
-    assert [one.read_text() for one in copies] == [one.read_text() for one in _FILES]
+    assert [copy.name for copy in copies] == [file.name for file in _FILES]
+    assert [copy.read_text() for copy in copies] == [file.read_text() for file in _FILES]
 
 
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
@@ -32,9 +32,9 @@ def test_they_are_rendered_whole(minimal: Rendered, path: Path) -> None:
 def test_they_go_with_the_release_where_that_is_wanted(helm: Helm) -> None:
     """And all policies and models with them."""
     rendered = helm.render(VARIANTS["minimal"], {"crds": {"keep": False}})
-    found = [one for one in rendered.objects if one["kind"] == _KIND]
+    found = [item for item in rendered.objects if item["kind"] == _KIND]
     assert len(found) == len(_FILES)
-    assert all("annotations" not in one["metadata"] for one in found)
+    assert all("annotations" not in item["metadata"] for item in found)
 
 
 def test_they_may_be_somebody_elses(lake: Rendered) -> None:

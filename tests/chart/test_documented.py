@@ -31,19 +31,19 @@ def test_the_documented_command_installs_the_documented_configuration(helm: Helm
     first, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
     (text,) = documents.code_blocks("docs/how-to/install.md", "yaml")
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *settings_of(first))
-    (config,) = [one["data"]["config.yaml"] for one in yaml.safe_load_all(printed) if one["kind"] == "ConfigMap"]
-    by_helm, by_hand = (settings.Settings.model_validate(yaml.safe_load(one)) for one in (config, text))
+    (config,) = [item["data"]["config.yaml"] for item in yaml.safe_load_all(printed) if item["kind"] == "ConfigMap"]
+    by_helm, by_hand = (settings.Settings.model_validate(yaml.safe_load(item)) for item in (config, text))
     assert by_helm == by_hand
 
 
 def test_the_quick_start_installs_what_its_reader_exports(helm: Helm) -> None:
     """With the values that the page gives, a tag of digits among them: `--set` would make a number of it."""
     *_, export = documents.code_blocks(documents.QUICK_START, "sh")
-    given = dict(one.split("=", 1) for one in shlex.split(export)[1:])
+    given = dict(part.split("=", 1) for part in shlex.split(export)[1:])
     (commands,) = documents.code_blocks(documents.QUICK_START, "shell")
     said = settings_of(string.Template(commands).substitute(given))
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
-    (operator,) = [one for one in yaml.safe_load_all(printed) if one["kind"] == "Deployment"]
+    (operator,) = [item for item in yaml.safe_load_all(printed) if item["kind"] == "Deployment"]
     (container,) = operator["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"{given['IMAGE']}:{given['TAG']}"
 
@@ -55,8 +55,8 @@ def test_the_second_adds_what_watches(helm: Helm) -> None:
     said = (*settings_of(first), *settings_of(second))
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
     objects = list(yaml.safe_load_all(printed))
-    assert {one["kind"] for one in objects} >= set(MONITORING)
-    assert f"{NAME}-dashboard" in [one["metadata"]["name"] for one in objects if one["kind"] == "ConfigMap"]
+    assert {item["kind"] for item in objects} >= set(MONITORING)
+    assert f"{NAME}-dashboard" in [item["metadata"]["name"] for item in objects if item["kind"] == "ConfigMap"]
 
 
 def test_removal_names_all_that_outlives_the_operator_s_namespace(helm: Helm) -> None:
@@ -69,8 +69,8 @@ def test_removal_names_all_that_outlives_the_operator_s_namespace(helm: Helm) ->
         )
         for kind in kinds.split(",")
     }
-    for one in helm.render(VARIANTS["namespaced"]).objects:
-        kind, meta = one["kind"].lower(), one["metadata"]
+    for item in helm.render(VARIANTS["namespaced"]).objects:
+        kind, meta = item["kind"].lower(), item["metadata"]
         if kind == "customresourcedefinition" or meta.get("namespace") == NAME:
             continue
         assert kind in {known for known, _, _ in deleted}, kind
@@ -92,8 +92,8 @@ def notes(helm: Helm, control_plane: ControlPlane, variant: str, values: Values)
 
 def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane) -> None:
     """Of a cluster that is configured; it changes nothing."""
-    told = notes(helm, control_plane, "full", {})
-    text = told.partition("<<EOF\n")[2].partition("EOF\n")[0]
+    report = notes(helm, control_plane, "full", {})
+    text = report.partition("<<EOF\n")[2].partition("EOF\n")[0]
     body = yaml.safe_load(text)
     body["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
     policy = parsing.policy_of(body)

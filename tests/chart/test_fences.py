@@ -9,13 +9,13 @@ from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, Rendered
 
 _FENCES: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-_OPERATORS: Final = [f"{NAME}-{one}.{NAME}" for one in ("authors", "workloads", "others")]
-_WEBHOOKS: Final = [f"{NAME}-webhook-{one}.{NAME}" for one in ("leases", "pods", "others")]
+_OPERATORS: Final = [f"{NAME}-{item}.{NAME}" for item in ("authors", "workloads", "others")]
+_WEBHOOKS: Final = [f"{NAME}-webhook-{item}.{NAME}" for item in ("leases", "pods", "others")]
 
 
 def fences(rendered: Rendered) -> list[Any]:
     """Return the policies."""
-    return [one for one in rendered.objects if one["kind"] == _FENCES[0]]
+    return [item for item in rendered.objects if item["kind"] == _FENCES[0]]
 
 
 def test_they_are_on_and_each_is_bound(minimal: Rendered, full: Rendered) -> None:
@@ -24,22 +24,22 @@ def test_they_are_on_and_each_is_bound(minimal: Rendered, full: Rendered) -> Non
     assert sorted(full.names(_FENCES[0])) == sorted([*_OPERATORS, *_WEBHOOKS])
     for kind in _FENCES:
         assert full.names(kind) == full.names(_FENCES[0])
-    for one in full.objects:
-        if one["kind"] == _FENCES[1]:
-            spec = one["spec"]
-            assert (spec["policyName"], spec["validationActions"]) == (one["metadata"]["name"], ["Deny"])
+    for item in full.objects:
+        if item["kind"] == _FENCES[1]:
+            spec = item["spec"]
+            assert (spec["policyName"], spec["validationActions"]) == (item["metadata"]["name"], ["Deny"])
 
 
 def test_a_failure_of_a_fence_is_a_refusal_and_about_our_own_accounts_alone(full: Rendered) -> None:
     """Others' requests are not evaluated: only the authors' fence is about anybody, and about policies alone."""
-    for one in fences(full):
-        spec = one["spec"]
+    for fence in fences(full):
+        spec = fence["spec"]
         assert spec["failurePolicy"] == "Fail"
         condition = spec["matchConditions"][0]
         groups = {group for rule in spec["matchConstraints"]["resourceRules"] for group in rule["apiGroups"]}
         if groups == {fields.GROUP}:
             continue
-        component = one["metadata"]["labels"]["app.kubernetes.io/component"]
+        component = fence["metadata"]["labels"]["app.kubernetes.io/component"]
         account = NAME if component == "operator" else f"{NAME}-webhook"
         assert condition["expression"] == f"request.userInfo.username == 'system:serviceaccount:{NAME}:{account}'"
         assert full.one("ServiceAccount", account)["metadata"]["namespace"] == NAME
@@ -50,21 +50,21 @@ def test_accounts_of_another_release_are_others(helm: Helm) -> None:
     values = {"webhook": {"enabled": True}}
     rendered = helm.render(VARIANTS["minimal"], values, release="tuner", namespace="kafka")
     accounts = {
-        one["spec"]["matchConditions"][0]["expression"].rpartition(" ")[2]
-        for one in fences(rendered)
-        if not one["metadata"]["name"].startswith("tuner-heartbeat-tuner-authors.")
+        fence["spec"]["matchConditions"][0]["expression"].rpartition(" ")[2]
+        for fence in fences(rendered)
+        if not fence["metadata"]["name"].startswith("tuner-heartbeat-tuner-authors.")
     }
     assert accounts == {
-        f"'system:serviceaccount:kafka:{one}'" for one in ("tuner-heartbeat-tuner", "tuner-heartbeat-tuner-webhook")
+        f"'system:serviceaccount:kafka:{item}'" for item in ("tuner-heartbeat-tuner", "tuner-heartbeat-tuner-webhook")
     }
-    assert {one["metadata"]["name"].rpartition(".")[2] for one in fences(rendered)} == {"kafka"}
+    assert {fence["metadata"]["name"].rpartition(".")[2] for fence in fences(rendered)} == {"kafka"}
 
 
 def test_marks_are_those_of_the_code(full: Rendered) -> None:
     """What the expressions name is what the programs write."""
-    texts = {one["metadata"]["name"]: str(one["spec"]) for one in fences(full)}
+    texts = {fence["metadata"]["name"]: str(fence["spec"]) for fence in fences(full)}
     workloads, leases, pods = (
-        texts[f"{NAME}{one}.{NAME}"] for one in ("-workloads", "-webhook-leases", "-webhook-pods")
+        texts[f"{NAME}{item}.{NAME}"] for item in ("-workloads", "-webhook-leases", "-webhook-pods")
     )
     prefix = f"{fields.GROUP}/"
     assert applied.ANNOTATION.startswith(prefix)
@@ -76,18 +76,18 @@ def test_marks_are_those_of_the_code(full: Rendered) -> None:
 
 def test_the_authors_fence_looks_at_as_many_workloads_as_a_policy_may_name(minimal: Rendered) -> None:
     """One beyond them would be written by the operator though its author may not."""
-    (authors,) = [one for one in fences(minimal) if one["metadata"]["name"] == f"{NAME}-authors.{NAME}"]
-    texts = [one["expression"].split("||")[0].strip() for one in authors["spec"]["validations"]]
+    (authors,) = [fence for fence in fences(minimal) if fence["metadata"]["name"] == f"{NAME}-authors.{NAME}"]
+    texts = [validation["expression"].split("||")[0].strip() for validation in authors["spec"]["validations"]]
     assert texts == [f"variables.workloads.size() <= {place}" for place in range(MOST_WORKLOADS)]
 
 
 def test_some_namespaces_only_fence_the_authors_there(variants: dict[str, Rendered]) -> None:
     """Elsewhere another release may look after policies, by its own rules; the accounts are fenced everywhere."""
     some = variants["namespaced"]
-    for one in some.objects:
-        if one["kind"] == _FENCES[1]:
-            where = one["spec"].get("matchResources")
-            if one["metadata"]["name"] == f"{NAME}-authors.{NAME}":
+    for item in some.objects:
+        if item["kind"] == _FENCES[1]:
+            where = item["spec"].get("matchResources")
+            if item["metadata"]["name"] == f"{NAME}-authors.{NAME}":
                 (term,) = where["namespaceSelector"]["matchExpressions"]
                 assert (term["operator"], term["values"]) == ("In", ["shop", "billing"])
             else:
@@ -108,9 +108,9 @@ def test_the_pods_are_reached_at_their_ports_alone(minimal: Rendered, full: Rend
         template = full.pod("Deployment", name)
         assert documented.selects(spec["podSelector"]["matchLabels"], template)
         assert spec["policyTypes"] == ["Ingress"]
-        assert [[one["port"] for one in rule["ports"]] for rule in spec["ingress"]] == ports
+        assert [[port["port"] for port in rule["ports"]] for rule in spec["ingress"]] == ports
         (container,) = template["spec"]["containers"]
-        assert {port for rule in ports for port in rule} <= {one["name"] for one in container["ports"]}
+        assert {port for rule in ports for port in rule} <= {port["name"] for port in container["ports"]}
         (peer,) = spec["ingress"][-1]["from"]
         assert peer["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": "prometheus"}
     assert "from" not in full.one("NetworkPolicy", f"{NAME}-webhook")["spec"]["ingress"][0]

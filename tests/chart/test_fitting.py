@@ -23,22 +23,22 @@ def given(rendered: Rendered, folder: Path, name: str = _NAME) -> dict[str, Any]
     (container,) = rendered.pod("CronJob", name)["spec"]["containers"]
     command, *arguments = container["args"]
     assert command == "fit"
-    here = [one.replace(_SECRETS, str(folder)) for one in arguments]
+    here = [argument.replace(_SECRETS, str(folder)) for argument in arguments]
     return fit.command.make_context("fit", here).params
 
 
 def test_it_is_off_unless_asked_for(minimal: Rendered) -> None:
     """No job, and no claim that would wait for a volume."""
     assert not minimal.kinds() & {"CronJob", "PersistentVolumeClaim"}
-    assert not [one for one in minimal.objects if one["metadata"]["name"].endswith("-fit")]
+    assert not [item for item in minimal.objects if item["metadata"]["name"].endswith("-fit")]
 
 
 def test_it_runs_as_the_documented_job_does(helm: Helm, tmp_path: Path) -> None:
     """Schedule, patience, security, resources, volumes, and to the command the same question."""
     rendered, by_hand = helm.render(VARIANTS["minimal"], _ON), documented.manifest(documented.FIT)
-    found, wanted = (one.one("CronJob", _NAME)["spec"] for one in (rendered, by_hand))
+    found, wanted = (item.one("CronJob", _NAME)["spec"] for item in (rendered, by_hand))
     assert given(rendered, tmp_path) == given(by_hand, tmp_path)
-    pods = [documented.substance(one.pod("CronJob", _NAME)) for one in (rendered, by_hand)]
+    pods = [documented.substance(item.pod("CronJob", _NAME)) for item in (rendered, by_hand)]
     for pod in pods:
         del pod["container"]["args"]
     assert pods[0] == pods[1]
@@ -102,7 +102,7 @@ def test_a_claim_that_is_there_is_taken(helm: Helm) -> None:
     """And none is made."""
     rendered = helm.render(VARIANTS["minimal"], _ON, {"fitting": {"history": {"existingClaim": "days"}}})
     assert "PersistentVolumeClaim" not in rendered.kinds()
-    volumes = {one["name"]: one for one in rendered.pod("CronJob", _NAME)["spec"]["volumes"]}
+    volumes = {volume["name"]: volume for volume in rendered.pod("CronJob", _NAME)["spec"]["volumes"]}
     assert volumes["history"]["persistentVolumeClaim"] == {"claimName": "days"}
 
 
@@ -111,8 +111,8 @@ def test_a_bucket_needs_no_volume(lake: Rendered, tmp_path: Path) -> None:
     assert "PersistentVolumeClaim" not in lake.kinds()
     assert given(lake, tmp_path, "tuner-fit")["history"] == "s3://models/history"
     pod = lake.pod("CronJob", "tuner-fit")["spec"]
-    assert {one["name"] for one in pod["volumes"]} == {"scratch", "secrets"}
-    assert {one["name"] for one in pod["containers"][0]["volumeMounts"]} == {"scratch", "secrets"}
+    assert {volume["name"] for volume in pod["volumes"]} == {"scratch", "secrets"}
+    assert {volume_mount["name"] for volume_mount in pod["containers"][0]["volumeMounts"]} == {"scratch", "secrets"}
 
 
 @pytest.mark.parametrize(

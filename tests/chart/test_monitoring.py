@@ -131,8 +131,8 @@ def test_operator_and_webhook_are_scraped(full: Rendered) -> None:
         assert service["metadata"]["namespace"] == monitor["metadata"]["namespace"]
         pod = full.pod("Deployment", name)
         assert documented.selects(service["spec"]["selector"], pod)
-        (target,) = [one["targetPort"] for one in service["spec"]["ports"] if one["name"] == endpoint["port"]]
-        ports = {one["name"]: one["containerPort"] for one in pod["spec"]["containers"][0]["ports"]}
+        (target,) = [port["targetPort"] for port in service["spec"]["ports"] if port["name"] == endpoint["port"]]
+        ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
         assert ports[target] == 8080
 
 
@@ -169,7 +169,7 @@ def test_alerts_fire_when_they_should(full: Rendered, promtool: Path, tmp_path: 
     """Prometheus' own evaluation of the rendered rules."""
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(full.one("PrometheusRule")["spec"]))
     document, by_name = yaml.safe_load(_CASES.read_text()), {rule["alert"]: rule for rule in rules(full)}
-    for case in (case for one in document["tests"] for case in one["alert_rule_test"]):
+    for case in (case for test in document["tests"] for case in test["alert_rule_test"]):
         rule = by_name[case["alertname"]]
         for expected in case["exp_alerts"]:
             expected["exp_labels"] = rule["labels"] | expected.get("exp_labels", {})
@@ -184,19 +184,21 @@ def test_every_alert_is_seen_to_fire_and_to_keep_still(full: Rendered) -> None:
     """None is only supposed to."""
     seen: dict[str, set[bool]] = {}
     for case in yaml.safe_load(_CASES.read_text())["tests"]:
-        for one in case["alert_rule_test"]:
-            seen.setdefault(one["alertname"], set()).add(bool(one["exp_alerts"]))
+        for item in case["alert_rule_test"]:
+            seen.setdefault(item["alertname"], set()).add(bool(item["exp_alerts"]))
     assert seen == {rule["alert"]: {True, False} for rule in rules(full)}
 
 
 def test_every_record_is_run_and_looked_at(full: Rendered) -> None:
     """What is recorded costs Prometheus something every half minute."""
     asked = {
-        one["expr"] for case in yaml.safe_load(_CASES.read_text())["tests"] for one in case.get("promql_expr_test", ())
+        item["expr"]
+        for case in yaml.safe_load(_CASES.read_text())["tests"]
+        for item in case.get("promql_expr_test", ())
     }
     for name, expression in recorded(full).items():
-        assert any(name in one for one in asked), name
-        assert any(name in one or expression in one for one in queries(full)), name
+        assert any(name in item for item in asked), name
+        assert any(name in query or expression in query for query in queries(full)), name
 
 
 def test_every_alert_says_what_to_do(full: Rendered) -> None:
@@ -209,13 +211,15 @@ def test_every_alert_says_what_to_do(full: Rendered) -> None:
 def test_the_dashboard_finds_data(full: Rendered, promtool: Path, tmp_path: Path) -> None:
     """Its expressions are PromQL, and name what the tuner exposes or what it reads of consumers."""
     found = list(queries(full))
-    consumers = {name for one in known_conventions.CONVENTIONS for metric in one.metrics for name in metric.names}
+    consumers = {
+        name for convention in known_conventions.CONVENTIONS for metric in convention.metrics for name in metric.names
+    }
     check_names(found, consumers | recorded(full).keys())
     document = {
         "groups": [
             {
                 "name": "panels",
-                "rules": [{"record": f"panel:{number}", "expr": one} for number, one in enumerate(found)],
+                "rules": [{"record": f"panel:{number}", "expr": item} for number, item in enumerate(found)],
             }
         ]
     }
@@ -262,8 +266,8 @@ def test_the_dashboard_is_found_by_grafana(full: Rendered) -> None:
     """By the label that its sidecar looks for; panels have ids of their own and one source of data."""
     assert full.one("ConfigMap", f"{NAME}-dashboard")["metadata"]["labels"]["grafana_dashboard"] == "1"
     panels = dashboard(full)["panels"]
-    assert len({one["id"] for one in panels}) == len(panels)
-    assert {one["datasource"]["uid"] for one in panels if one["type"] != "row"} == {"${datasource}"}
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert {panel["datasource"]["uid"] for panel in panels if panel["type"] != "row"} == {"${datasource}"}
 
 
 @pytest.mark.parametrize("kind", MONITORING)

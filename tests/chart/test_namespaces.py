@@ -25,12 +25,12 @@ def test_each_namespace_has_the_rules_that_the_cluster_would_have(some: Rendered
     for name in COMPONENTS:
         wanted = documented.rights(full, name)["ClusterRole"]
         for namespace in NAMESPACES:
-            there = Rendered([one for one in some.objects if one["metadata"].get("namespace") == namespace])
+            there = Rendered([item for item in some.objects if item["metadata"].get("namespace") == namespace])
             role, binding = there.one("Role", f"{name}-watched"), there.one("RoleBinding", f"{name}-watched")
             assert role["rules"] == [rule for rule in wanted if "resourceNames" not in rule]
             assert binding["roleRef"]["name"] == role["metadata"]["name"]
             assert binding["subjects"] == [{"kind": "ServiceAccount", "name": name, "namespace": NAME}]
-    assert {one["metadata"].get("namespace", NAME) for one in some.objects} == {NAME, *NAMESPACES}
+    assert {item["metadata"].get("namespace", NAME) for item in some.objects} == {NAME, *NAMESPACES}
 
 
 def test_what_is_left_of_the_cluster_is_the_webhook_s_registration(some: Rendered, helm: Helm) -> None:
@@ -40,7 +40,7 @@ def test_what_is_left_of_the_cluster_is_the_webhook_s_registration(some: Rendere
     assert (rule["resources"], rule["resourceNames"]) == (["mutatingwebhookconfigurations"], [NAME])
     off = {"enabled": False}
     without = helm.render(VARIANTS["namespaced"], {"webhook": off, "fences": off, "crds": {"install": False}})
-    assert [one for one in without.objects if "namespace" not in one["metadata"]] == []
+    assert [item for item in without.objects if "namespace" not in item["metadata"]] == []
 
 
 def test_all_three_are_told(some: Rendered, tmp_path: Path) -> None:
@@ -51,7 +51,9 @@ def test_all_three_are_told(some: Rendered, tmp_path: Path) -> None:
     (tmp_path / "webhook.yaml").write_text(some.one("ConfigMap", f"{NAME}-webhook")["data"]["webhook.yaml"])
     assert list(webhook_settings.load(tmp_path / "webhook.yaml").kubernetes.namespaces) == NAMESPACES
     (container,) = some.pod("CronJob", f"{NAME}-fit")["spec"]["containers"]
-    assert [one for one in container["args"] if "namespace" in one] == [f"--namespace={one}" for one in NAMESPACES]
+    assert [arg for arg in container["args"] if "namespace" in arg] == [
+        f"--namespace={namespace}" for namespace in NAMESPACES
+    ]
     for hook in some.one("MutatingWebhookConfiguration")["webhooks"]:
         _, inside = hook["namespaceSelector"]["matchExpressions"]
         assert inside == {"key": "kubernetes.io/metadata.name", "operator": "In", "values": NAMESPACES}
@@ -61,13 +63,13 @@ def test_the_fit_may_be_for_fewer_and_not_for_others(helm: Helm) -> None:
     """Where it has no right it would fail every night."""
     rendered = helm.render(VARIANTS["namespaced"], {"fitting": {"namespaces": ["shop"]}})
     (container,) = rendered.pod("CronJob", f"{NAME}-fit")["spec"]["containers"]
-    assert [one for one in container["args"] if "namespace" in one] == ["--namespace=shop"]
+    assert [arg for arg in container["args"] if "namespace" in arg] == ["--namespace=shop"]
     with pytest.raises(RefusedError, match=r"fitting\.namespaces names audit, where the fit may write no models"):
         helm.render(VARIANTS["namespaced"], {"fitting": {"namespaces": ["audit"]}})
 
 
 def test_a_namespace_is_named_once_and_rightly(helm: Helm) -> None:
     """By the schema, with the path."""
-    for wrong, told in ((["shop", "shop"], "/watchNamespaces"), (["Shop"], "/watchNamespaces/0")):
-        with pytest.raises(RefusedError, match=told):
+    for wrong, report in ((["shop", "shop"], "/watchNamespaces"), (["Shop"], "/watchNamespaces/0")):
+        with pytest.raises(RefusedError, match=report):
             helm.render(VARIANTS["minimal"], {"watchNamespaces": wrong})

@@ -25,7 +25,7 @@ def loaded(rendered: Rendered, folder: Path, name: str = NAME) -> settings.Setti
     """Load the rendered configuration beside the files that the pod would have, where the pod has them."""
     pod = rendered.pod("Deployment", name)
     (container,) = pod["spec"]["containers"]
-    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    mounts = {volume_mount["name"]: volume_mount["mountPath"] for volume_mount in container["volumeMounts"]}
     files = rendered.files("Deployment", name)
     assert mounts.get("secrets", _SECRETS) == _SECRETS
     authority = trustme.CA()
@@ -76,14 +76,14 @@ def test_another_name_is_that_of_the_lease_too(lake: Rendered, tmp_path: Path) -
 def test_each_shard_has_a_lease_that_may_be_written_and_a_pod(helm: Helm, tmp_path: Path) -> None:
     """And one pod more, which takes over; the leases are those that the replicas seek, and no others."""
     found = helm.render(VARIANTS["minimal"], {"operator": {"shards": 3}})
-    told = loaded(found, tmp_path)
+    report = loaded(found, tmp_path)
     sought: list[str] = []
 
     def lease(suffix: str = "") -> FakeLeases:
-        sought.append(told.leader_election.lease_name + suffix)
+        sought.append(report.leader_election.lease_name + suffix)
         return FakeLeases()
 
-    Candidates(lease, told.shards, Timing(*[timedelta(seconds=1)] * 3), identity="a")
+    Candidates(lease, report.shards, Timing(*[timedelta(seconds=1)] * 3), identity="a")
     rule = documented.rights(found, NAME)["Role"][0]
     assert sorted(rule["resourceNames"]) == sorted(set(sought))
     assert len(rule["resourceNames"]) == 1 + 3 + 1
@@ -169,7 +169,7 @@ def test_what_is_said_reaches_the_configuration(full: Rendered, tmp_path: Path) 
 def test_every_file_that_is_named_is_mounted(variants: dict[str, Rendered]) -> None:
     """A path in the configuration without a file would end the operator at its start."""
     for rendered in variants.values():
-        (name,) = [one for one in rendered.names("Deployment") if not one.endswith("-webhook")]
+        (name,) = [name for name in rendered.names("Deployment") if not name.endswith("-webhook")]
         config = yaml.safe_load(rendered.one("ConfigMap", name)["data"]["config.yaml"])
         named = {path.removeprefix(f"{_SECRETS}/") for path in _texts(config) if path.startswith(_SECRETS)}
         assert named == set(rendered.files("Deployment", name))
@@ -177,7 +177,7 @@ def test_every_file_that_is_named_is_mounted(variants: dict[str, Rendered]) -> N
 
 def _texts(node: Any) -> list[str]:
     if isinstance(node, dict):
-        return [text for one in node.values() for text in _texts(one)]
+        return [text for item in node.values() for text in _texts(item)]
     return [node] if isinstance(node, str) else []
 
 
@@ -251,7 +251,7 @@ def test_its_own_values_reach_the_configuration(helm: Helm, tmp_path: Path) -> N
     assert (found.interval.seconds, found.kubernetes.timeout.seconds, found.kafka.timeout.seconds) == (30, 5, 7)
     assert (found.rollout.max_concurrent, found.shards) == (0, 2)
     election = found.leader_election
-    assert [one.seconds for one in (election.lease_duration, election.renew_deadline, election.retry_period)] == [
+    assert [item.seconds for item in (election.lease_duration, election.renew_deadline, election.retry_period)] == [
         30,
         20,
         4,
@@ -263,7 +263,7 @@ def test_a_changed_configuration_replaces_the_pods(helm: Helm, minimal: Rendered
     """It is read at the start only; what does not change it replaces nobody."""
     changed = helm.render(VARIANTS["minimal"], {"operator": {"interval": "30s"}})
     same = helm.render(VARIANTS["minimal"], {"crds": {"keep": False}, "webhook": {"enabled": True}})
-    marks = [one.pod("Deployment")["metadata"]["annotations"] for one in (minimal, changed, same)]
+    marks = [item.pod("Deployment")["metadata"]["annotations"] for item in (minimal, changed, same)]
     assert marks[0] != marks[1]
     assert marks[0] == marks[2]
 
@@ -284,8 +284,8 @@ def test_pods_are_placed_as_said(full: Rendered) -> None:
 def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendered, minimal: Rendered) -> None:
     """In that order."""
     images = [
-        one.pod("Deployment", name)["spec"]["containers"][0]["image"]
-        for one, name in ((full, NAME), (lake, "tuner"), (minimal, NAME))
+        item.pod("Deployment", name)["spec"]["containers"][0]["image"]
+        for item, name in ((full, NAME), (lake, "tuner"), (minimal, NAME))
     ]
     assert images == [
         "registry.example/heartbeat-tuner:built-by-you",
@@ -326,7 +326,7 @@ def test_operator_and_webhook_may_write_why_they_cannot_run(full: Rendered, vari
     for release in (full, variants["namespaced"]):
         for name in (NAME, f"{NAME}-webhook"):
             (container,) = release.pod("Deployment", name)["spec"]["containers"]
-            told = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
-            assert told == known
+            report = {item["name"]: item["valueFrom"]["fieldRef"]["fieldPath"] for item in container["env"]}
+            assert report == known
             rules = [rule for found in documented.rights(release, name).values() for rule in found]
             assert rules.count(events) == 1

@@ -33,4 +33,4 @@ def test_each_rule_names_the_code_that_needs_it(path: Path) -> None:
     for rule in found:
         modules = _MODULE.findall(rule.rpartition("#")[2])
         assert modules, rule
-        assert [one for one in modules if not (CODE / one).exists()] == [], rule
+        assert [module for module in modules if not (CODE / module).exists()] == [], rule

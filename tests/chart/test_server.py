@@ -47,7 +47,7 @@ class Release:
             "get", _KINDS, f"--namespace={NAME}", f"--selector={_OURS}", "--ignore-not-found", "--output=json"
         )
         items = json.loads(listed)["items"] if listed else []
-        return {f"{one['kind']}/{one['metadata']['name']}" for one in items}
+        return {f"{item['kind']}/{item['metadata']['name']}" for item in items}
 
 
 @pytest.fixture
@@ -68,8 +68,8 @@ def test_the_api_server_accepts_every_object(helm: Helm, control_plane: ControlP
     namespace = f"dry-{uuid.uuid4().hex[:8]}"
     control_plane.kubectl("create", "namespace", namespace)
     rendered = helm.render(VARIANTS[name], namespace=namespace)
-    objects = [one for one in rendered.objects if one["kind"] not in MONITORING]
-    for elsewhere in sorted({one["metadata"].get("namespace", namespace) for one in objects} - {namespace}):
+    objects = [item for item in rendered.objects if item["kind"] not in MONITORING]
+    for elsewhere in sorted({item["metadata"].get("namespace", namespace) for item in objects} - {namespace}):
         control_plane.kubectl("create", "namespace", elsewhere)
     assert len(objects) >= 10
     document = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
@@ -107,12 +107,12 @@ def test_the_life_of_a_release(release: Release, tmp_path: Path) -> None:
 
     release.run("upgrade", NAME, str(CHART), "--set=webhook.enabled=false", values=("full",))
     assert release.objects() < everything
-    assert not [one for one in release.objects() if "webhook" in one.lower()]
+    assert not [item for item in release.objects() if "webhook" in item.lower()]
     release.run("rollback", NAME, "1")
     assert release.objects() == everything
 
     release.run("upgrade", NAME, str(CHART), values=("minimal",))
-    assert not [one for one in release.objects() if one.startswith("CronJob/")]
+    assert not [item for item in release.objects() if item.startswith("CronJob/")]
     # A volume that was kept is in the way of `helm rollback`, which the README says, with this instead.
     release.run("upgrade", NAME, str(CHART), values=("full",))
     assert release.objects() == everything
@@ -151,5 +151,5 @@ def may(control_plane: ControlPlane, who: str, verb: str, what: str, where: str)
 
 def printed(notes: str, command: str) -> str:
     """Return the paragraph of the notes that begins with this command."""
-    (found,) = [one for one in notes.split("\n\n") if one.startswith(command)]
+    (found,) = [part for part in notes.split("\n\n") if part.startswith(command)]
     return found

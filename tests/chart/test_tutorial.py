@@ -69,7 +69,7 @@ def namespaces(plane: ControlPlane) -> set[str]:
 def manifest(kind: str, name: str) -> Any:
     """Return an object of the tutorial's manifest."""
     documents = yaml.safe_load_all(MANIFEST.read_text())
-    return next(one for one in documents if (one["kind"], one["metadata"]["name"]) == (kind, name))
+    return next(document for document in documents if (document["kind"], document["metadata"]["name"]) == (kind, name))
 
 
 def test_the_page_s_commands_work_from_first_to_last(plane: ControlPlane, shell: Mapping[str, str]) -> None:
@@ -137,13 +137,13 @@ def test_its_prometheus_is_configured_as_prometheus_wants_it(promtool: Path, tmp
     (tmp_path / "prometheus.yml").write_text(text)
     run(promtool, "check", "config", "--syntax-only", tmp_path / "prometheus.yml")
     (job,) = yaml.safe_load(text)["scrape_configs"]
-    assert {"namespace", "pod"} <= {one.get("target_label") for one in job["relabel_configs"]}
+    assert {"namespace", "pod"} <= {relabel_config.get("target_label") for relabel_config in job["relabel_configs"]}
 
 
 def test_its_consumer_is_given_what_it_reads() -> None:
     """Each variable is one of the consumer's, and those that it cannot do without are there."""
     container = manifest("Deployment", "orders-consumer")["spec"]["template"]["spec"]["containers"][0]
-    given = {one["name"] for one in container["env"]} | set(manifest("ConfigMap", "orders-consumer")["data"])
+    given = {item["name"] for item in container["env"]} | set(manifest("ConfigMap", "orders-consumer")["data"])
     source = CONSUMER.read_text()
     assert all(f"'{name}'" in source for name in given)
     assert {"KAFKA_BROKERS", "KAFKA_GROUP_ID", "KAFKA_TOPIC", "KAFKA_CLIENT_ID", "POD_IP", "METRICS_PORT"} <= given

@@ -63,9 +63,9 @@ def test_its_links_lead_somewhere() -> None:
 
 def test_what_is_known_is_documented() -> None:
     """Every value of the schema has a sentence, and no sentence is about a value that would be refused."""
-    told = [one.path for one in _GENERATOR["values"]()]
-    assert len(told) == len(set(told))
-    assert set(told) == set(leaves(_SCHEMA)) - {"global"}
+    report = [item.path for item in _GENERATOR["values"]()]
+    assert len(report) == len(set(report))
+    assert set(report) == set(leaves(_SCHEMA)) - {"global"}
 
 
 def test_every_object_is_closed() -> None:
@@ -200,9 +200,9 @@ def _settings(schema: dict[str, Any]) -> Iterator[str]:
     """Yield the paths of all settings; those of Kafka clusters under `NAME`."""
 
     def walk(node: dict[str, Any], path: str) -> Iterator[str]:
-        for one in (node, *node.get("anyOf", ())):
-            if "$ref" in one:
-                below = schema["$defs"][one["$ref"].rsplit("/", 1)[-1]]["properties"]
+        for item in (node, *node.get("anyOf", ())):
+            if "$ref" in item:
+                below = schema["$defs"][item["$ref"].rsplit("/", 1)[-1]]["properties"]
                 if path == "http":
                     yield path
                     return

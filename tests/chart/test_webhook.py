@@ -21,7 +21,7 @@ def loaded(rendered: Rendered, folder: Path, name: str = _NAME) -> webhook_setti
 def test_it_is_off_unless_asked_for(minimal: Rendered) -> None:
     """No object of it is there: the API server asks nobody about pods."""
     assert "MutatingWebhookConfiguration" not in minimal.kinds()
-    assert not [one for one in minimal.objects if one["metadata"]["name"].endswith("-webhook")]
+    assert not [item for item in minimal.objects if item["metadata"]["name"].endswith("-webhook")]
 
 
 def test_it_runs_as_the_documented_deployment_does(helm: Helm) -> None:
@@ -53,7 +53,7 @@ def test_its_rights_are_the_documented_ones(full: Rendered) -> None:
 def test_the_api_server_asks_as_documented(full: Rendered) -> None:
     """About the same pods, of the same Service, with the same patience."""
     found, by_hand = (
-        one.one("MutatingWebhookConfiguration")["webhooks"] for one in (full, documented.manifest(documented.WEBHOOK))
+        item.one("MutatingWebhookConfiguration")["webhooks"] for item in (full, documented.manifest(documented.WEBHOOK))
     )
     assert found == by_hand
 
@@ -78,9 +78,9 @@ def test_its_configuration_names_what_is_there(helm: Helm, tmp_path: Path) -> No
 def test_a_pinned_authority_takes_the_right_to_write_the_registration(helm: Helm) -> None:
     """No admission policy is shown a registration: who may patch it may have every pod sent anywhere."""
     rendered = helm.render(VARIANTS["minimal"], {"webhook": {"enabled": True, "caBundle": "QUJD"}})
-    assert {one["clientConfig"]["caBundle"] for one in rendered.one("MutatingWebhookConfiguration")["webhooks"]} == {
-        "QUJD"
-    }
+    assert {
+        webhook["clientConfig"]["caBundle"] for webhook in rendered.one("MutatingWebhookConfiguration")["webhooks"]
+    } == {"QUJD"}
     rules = documented.rights(rendered, _NAME)["ClusterRole"]
     assert [rule["verbs"] for rule in rules if "mutatingwebhookconfigurations" in rule["resources"]] == [["get"]]
 
@@ -92,13 +92,13 @@ def test_its_values_reach_it(helm: Helm, tmp_path: Path) -> None:
     )
     assert loaded(rendered, tmp_path).kubernetes.timeout.seconds == 5
     hooks = rendered.one("MutatingWebhookConfiguration")["webhooks"]
-    assert [one["namespaceSelector"]["matchExpressions"][0]["values"] for one in hooks] == [["infra", NAME]] * 2
+    assert [hook["namespaceSelector"]["matchExpressions"][0]["values"] for hook in hooks] == [["infra", NAME]] * 2
 
 
 def test_a_changed_configuration_replaces_the_pods(helm: Helm, full: Rendered) -> None:
     """It is read at the start only."""
     changed = helm.render(VARIANTS["full"], {"webhook": {"kubernetesTimeout": "5s"}})
-    marks = [one.pod("Deployment", _NAME)["metadata"]["annotations"]["checksum/config"] for one in (full, changed)]
+    marks = [item.pod("Deployment", _NAME)["metadata"]["annotations"]["checksum/config"] for item in (full, changed)]
     assert marks[0] != marks[1]
 
 

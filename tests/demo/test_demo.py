@@ -14,13 +14,13 @@ _CHECKOUT = Path(__file__).parents[2]
 def test_the_demo_shows_a_storm_and_its_cure() -> None:
     """`make demo` ends well, and its figures are those of a storm before and of quiet after."""
     subprocess.run(["make", "demo"], cwd=_CHECKOUT, check=True)
-    told = json.loads((_CHECKOUT / "build" / "demo.json").read_text())
-    assert told["rebalances_per_minute"]["before"] >= 6
-    assert told["rebalances_per_minute"]["after"] == 0
-    assert told["observed_s"]["after"] >= 60
-    assert told["beat_period_s"]["before"] > told["beat_period_s"]["after"]
-    assert told["values"]["sessionTimeout"] == {"before": "1s", "after": "30s"}
-    assert told["reason"] == "CadenceExceedsSession"
+    report = json.loads((_CHECKOUT / "build" / "demo.json").read_text())
+    assert report["rebalances_per_minute"]["before"] >= 6
+    assert report["rebalances_per_minute"]["after"] == 0
+    assert report["observed_s"]["after"] >= 60
+    assert report["beat_period_s"]["before"] > report["beat_period_s"]["after"]
+    assert report["values"]["sessionTimeout"] == {"before": "1s", "after": "30s"}
+    assert report["reason"] == "CadenceExceedsSession"
     shown = json.loads((_CHECKOUT / "build" / "demo-report.json").read_text())
     (group,) = shown["groups"]
     (change,) = group["changes"]
@@ -29,4 +29,4 @@ def test_the_demo_shows_a_storm_and_its_cure() -> None:
     assert max(joins) > joins[-1] == 0
     assert len(group["timelines"][0]["evictionsSeconds"]) >= 3
     assert (_CHECKOUT / "build" / "demo-report.html").read_text().count("<svg") >= 1
-    assert {"boot", "storm", "cure", "quiet", "total"} <= told["seconds"].keys()
+    assert {"boot", "storm", "cure", "quiet", "total"} <= report["seconds"].keys()

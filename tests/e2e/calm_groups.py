@@ -79,12 +79,12 @@ def pods(team: Team) -> list[Pod]:
     return [
         dataclasses.replace(
             worlds.pod(started=old),
-            name=one["metadata"]["name"],
-            uid=one["metadata"]["uid"],
-            ip=one["status"]["podIP"],
+            name=item["metadata"]["name"],
+            uid=item["metadata"]["uid"],
+            ip=item["status"]["podIP"],
             ready_since=old,
         )
-        for one in items
+        for item in items
     ]
 
 
@@ -171,7 +171,7 @@ def detected_s(team: Team, pod: str) -> float:
 
     The container is started again, at the same address, and joins as another member.
     """
-    (address,) = (one["status"]["podIP"] for one in team.get("pods")["items"] if one["metadata"]["name"] == pod)
+    (address,) = (item["status"]["podIP"] for item in team.get("pods")["items"] if item["metadata"]["name"] == pod)
     process_id = team.sandbox.node.container_pid(team.namespace, pod, "app")
     assert process_id is not None
     before = members(team)

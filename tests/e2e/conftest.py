@@ -102,12 +102,12 @@ def pair(_pair: Pair, sandbox: Sandbox) -> Iterator[Pair]:
     """Both, well; afterwards nobody has written who did not hold the lease, and nobody has shown a traceback."""
     _pair.roles()
     began = datetime.now(UTC)
-    told = [len(one.tracebacks()) for one in _pair.both]
+    report = [len(item.tracebacks()) for item in _pair.both]
     yield _pair
     _pair.roles()
     time.sleep(AUDIT_LAG_S)
     assert writes_without_lease(sandbox, since=began) == []
-    assert [len(one.tracebacks()) for one in _pair.both] == told
+    assert [len(item.tracebacks()) for item in _pair.both] == report
 
 
 @pytest.fixture

@@ -69,5 +69,7 @@ def one_sample(group: str, *, value: str, age_s: float = 0) -> dict[str, Any]:
     """
     labels = {"namespace": group, "group_id": group, "pod": f"{group}-0"}
     values = [[time.time() - age_s, value]]
-    series = [{"__name__": one.names[0], **dict(one.matchers), **labels} for one in kafkajs_metrics.EXPORTER.metrics]
-    return {"resultType": "matrix", "result": [{"metric": one, "values": values} for one in series]}
+    series = [
+        {"__name__": metric.names[0], **dict(metric.matchers), **labels} for metric in kafkajs_metrics.EXPORTER.metrics
+    ]
+    return {"resultType": "matrix", "result": [{"metric": series_, "values": values} for series_ in series]}

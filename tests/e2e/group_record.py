@@ -49,10 +49,11 @@ class GroupRecord:
         """Return the members' partitions by their static id, else their member id, as the coordinator has them."""
         found = self._admin.describe_consumer_groups([self._group_id], request_timeout=10)[self._group_id].result(15)
         return {
-            one.group_instance_id or one.member_id: frozenset(
-                (part.topic, part.partition) for part in (one.assignment.topic_partitions if one.assignment else ())
+            member.group_instance_id or member.member_id: frozenset(
+                (part.topic, part.partition)
+                for part in (member.assignment.topic_partitions if member.assignment else ())
             )
-            for one in found.members
+            for member in found.members
         }
 
     def longest_stop_s(self, since_s: float, until_s: float) -> float:

@@ -50,4 +50,4 @@ def enrol(team: Team) -> None:
 def slots(team: Team) -> dict[str, dict[str, Any]]:
     """Return the pods' slots, by their labels."""
     found = team.get("pods", labels=SLOT_LABEL)["items"]
-    return {one["metadata"]["labels"][SLOT_LABEL]: one for one in found}
+    return {item["metadata"]["labels"][SLOT_LABEL]: item for item in found}

@@ -129,7 +129,7 @@ class Release:
 
     def roles(self) -> list[Mapping[str, Any]]:
         """Return the Roles and ClusterRoles."""
-        return [one for one in self.rendered.objects if one["kind"] in {"ClusterRole", "Role"}]
+        return [item for item in self.rendered.objects if item["kind"] in {"ClusterRole", "Role"}]
 
     def operator(self, **told: Any) -> Program:
         """Return the operator, which runs once it is entered.
@@ -153,7 +153,7 @@ class Release:
         """Return reason and message of each Event about a program's pod."""
         selector = f"--field-selector=involvedObject.kind=Pod,involvedObject.uid={program.uid}"
         found = json.loads(self._kubectl("get", "events", f"--namespace={NAMESPACE}", selector, "--output=json"))
-        return [(one["reason"], one["message"]) for one in found["items"]]
+        return [(item["reason"], item["message"]) for item in found["items"]]
 
     def fit(self, prometheus_url: str, *, since: str) -> dict[str, Any]:
         """Run the fit's job, and return its summary.
@@ -196,15 +196,15 @@ class Release:
         return path
 
     def _install(self) -> None:
-        wanted = [one for one in self.rendered.objects if one["kind"] in {*_RIGHTS, *_FENCES, "ServiceAccount"}]
-        for one in self._registrations():
-            for hook in one["webhooks"]:
+        wanted = [item for item in self.rendered.objects if item["kind"] in {*_RIGHTS, *_FENCES, "ServiceAccount"}]
+        for registration in self._registrations():
+            for hook in registration["webhooks"]:
                 hook["clientConfig"] = {"url": f"https://{network.LOOPBACK}:{self._admission_port}/mutate-pods"}
-            wanted.append(one)
+            wanted.append(registration)
         self._apply(wanted)
 
     def _registrations(self) -> Sequence[Any]:
-        return [one for one in self.rendered.objects if one["kind"] == "MutatingWebhookConfiguration"]
+        return [item for item in self.rendered.objects if item["kind"] == "MutatingWebhookConfiguration"]
 
     def _apply(self, objects: Sequence[Mapping[str, Any]]) -> None:
         document = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
@@ -214,11 +214,11 @@ class Release:
         with contextlib.ExitStack() as removing:
             removing.callback(self._kubectl, "delete", "namespace", NAMESPACE, "--wait=true")
             found: dict[str, list[str]] = {}
-            for one in self.rendered.objects:
-                metadata = one["metadata"]
-                elsewhere = one["kind"] in _RIGHTS and metadata.get("namespace", NAMESPACE) != NAMESPACE
-                if one["kind"] in _CLUSTER_WIDE or elsewhere:
+            for item in self.rendered.objects:
+                metadata = item["metadata"]
+                elsewhere = item["kind"] in _RIGHTS and metadata.get("namespace", NAMESPACE) != NAMESPACE
+                if item["kind"] in _CLUSTER_WIDE or elsewhere:
                     where = metadata["namespace"] if elsewhere else NAMESPACE
-                    found.setdefault(where, []).append(f"{one['kind']}/{metadata['name']}")
+                    found.setdefault(where, []).append(f"{item['kind']}/{metadata['name']}")
             for where, names in found.items():  # at once: each call of kubectl takes seconds on a busy machine
                 removing.callback(self._kubectl, "delete", *names, "--ignore-not-found", f"--namespace={where}")

@@ -38,12 +38,12 @@ def granted(roles: Iterable[Mapping[str, Any]]) -> set[Right]:
 
 def used(accesses: Iterable[Access]) -> set[Right]:
     """Return the rights by which requests were allowed, those of every authenticated user too."""
-    return {right for one in accesses if one.role is not None for right in _used(one, one.role)}
+    return {right for access in accesses if access.role is not None for right in _used(access, access.role)}
 
 
 def refused(accesses: Iterable[Access]) -> list[str]:
     """Return what was refused."""
-    return sorted({f"{one.user} {one.verb} {one.resource}" for one in accesses if one.role is None})
+    return sorted({f"{access.user} {access.verb} {access.resource}" for access in accesses if access.role is None})
 
 
 def _used(access: Access, role: tuple[str, str]) -> Iterator[Right]:

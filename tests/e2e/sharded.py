@@ -58,7 +58,9 @@ class Fleet:
         """Wait until the replicas that live lead so many shards each, in any order."""
 
         def settled() -> bool:
-            return sorted(one.led() for one in self.replicas.values() if one.process.alive()) == sorted(counts)
+            return sorted(replica.led() for replica in self.replicas.values() if replica.process.alive()) == sorted(
+                counts
+            )
 
         wait_until(settled, part="replicas", what=f"shards led: {counts}", timeout_s=timeout_s)
 

@@ -168,12 +168,12 @@ class Crew(Team):
     def pods_on(self, node: ProcessNode) -> list[str]:
         """Return the names of the pods on a node, Terminating ones too."""
         items = self.get("pods", labels=f"app={self.name}", fields=f"spec.nodeName={node.name}")["items"]
-        return sorted(one["metadata"]["name"] for one in items)
+        return sorted(item["metadata"]["name"] for item in items)
 
     def leaving(self) -> list[str]:
         """Return the names of the pods that are Terminating."""
         items = self.get("pods", labels=f"app={self.name}")["items"]
-        return sorted(one["metadata"]["name"] for one in items if "deletionTimestamp" in one["metadata"])
+        return sorted(item["metadata"]["name"] for item in items if "deletionTimestamp" in item["metadata"])
 
     def await_ready(self, *, timeout_s: float) -> None:
         """Wait until as many pods as wanted are ready, whatever else there is."""
@@ -231,7 +231,7 @@ class Crew(Team):
         """Return the lines in which any consumer, gone ones too, says that its id was another's."""
         logs = sorted((self.sandbox.run_dir / "pods").glob(f"{self.namespace}_*_app.log"))
         assert len(logs) >= self.size
-        lines = itertools.chain.from_iterable(one.read_text(errors="replace").splitlines() for one in logs)
+        lines = itertools.chain.from_iterable(log.read_text(errors="replace").splitlines() for log in logs)
         return [line for line in lines if _FATAL.search(line)]
 
     def _rollout(self, what: str) -> None:

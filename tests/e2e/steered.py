@@ -85,18 +85,18 @@ class Pair:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self.both:
-            one.wire.heal()
+        for item in self.both:
+            item.wire.heal()
         self._running.close()
 
     def roles(self) -> tuple[Replica, Replica]:
         """Repair everything that was done to them, and return who leads and who does not."""
-        for one in self.both:
-            one.wire.heal()
-            one.requests.heal()
-            if not one.operator.process.alive():
-                one.operator.__enter__()  # `stop` of its process, registered when it was first started, ends it
-            one.operator.process.resume()
+        for item in self.both:
+            item.wire.heal()
+            item.requests.heal()
+            if not item.operator.process.alive():
+                item.operator.__enter__()  # `stop` of its process, registered when it was first started, ends it
+            item.operator.process.resume()
         wait_until(self._settled, part="operators", what="one leader and one follower", timeout_s=60)
         first, second = self.both
         return (first, second) if first.operator.leads() else (second, first)
@@ -106,15 +106,15 @@ class Pair:
         found: list[Replica] = []
 
         def led() -> bool:
-            found[:] = [one for one in self.both if one.operator.leads()]
+            found[:] = [item for item in self.both if item.operator.leads()]
             return len(found) == 1
 
         wait_until(led, part="operators", what="a leader", timeout_s=60)
         return found[0]
 
     def _settled(self) -> bool:
-        leading = [one.operator.leads() for one in self.both]
-        return sorted(leading) == [False, True] and all(one.operator.answers("/readyz") for one in self.both)
+        leading = [item.operator.leads() for item in self.both]
+        return sorted(leading) == [False, True] and all(item.operator.answers("/readyz") for item in self.both)
 
 
 @contextlib.contextmanager

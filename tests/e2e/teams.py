@@ -50,7 +50,7 @@ class Team(Tenant):
     def pods(self) -> list[str]:
         """Return the names of the pods that run the Deployment's newest template, sorted."""
         items = self.get("pods", labels=f"app={self.name}")["items"]
-        return sorted(one["metadata"]["name"] for one in items if "deletionTimestamp" not in one["metadata"])
+        return sorted(item["metadata"]["name"] for item in items if "deletionTimestamp" not in item["metadata"])
 
     def manifest(self, settings: ConsumerSettings, *, replicas: int = 3) -> str:
         """Return what `deploy` applies."""
@@ -112,7 +112,9 @@ class Team(Tenant):
         """Return type, reason and message of the Events about the team's policy."""
         items = self.get("events")["items"]
         return [
-            (one["type"], one["reason"], one["message"]) for one in items if one["involvedObject"]["name"] == self.name
+            (item["type"], item["reason"], item["message"])
+            for item in items
+            if item["involvedObject"]["name"] == self.name
         ]
 
     def operator_writes(self, resource: str, *, since: datetime | None = None) -> list[audit.Write]:

@@ -64,7 +64,7 @@ class Octet(Team):
             if "deletionTimestamp" in pod["metadata"]:
                 continue
             container = pod["spec"]["containers"][0]
-            env = {one["name"]: one.get("value", "") for one in container["env"]}
+            env = {item["name"]: item.get("value", "") for item in container["env"]}
             statuses = pod["status"].get("containerStatuses") or [{"restartCount": 0}]
             found[pod["metadata"]["name"]] = pod["metadata"]["uid"], statuses[0]["restartCount"], env.get(VARIABLE, "")
         return found
@@ -72,7 +72,7 @@ class Octet(Team):
     def tried(self) -> int:
         """Return how many pods say that they were given values by a canary."""
         pods = self.get("pods", labels=f"app={self.name}")["items"]
-        return sum(TRIED in one["metadata"].get("annotations", {}) for one in pods)
+        return sum(TRIED in pod["metadata"].get("annotations", {}) for pod in pods)
 
     def canary(self) -> dict[str, Any]:
         """Return the note of the canary; empty where there is none."""
@@ -142,5 +142,9 @@ def test_two_of_eight_pods_have_new_values_first(octet: Octet) -> None:
     octet.await_available(octet.name, timeout_s=120)
     assert {session for _, _, session in octet.facts().values()} == {GOOD}
     octet.until(lambda: not octet.canary(), "the end of the canary", 30)
-    evictions = [one for one in octet.operator_writes("pods") if one.subresource == "eviction" and not one.refused]
-    assert len({one.name for one in evictions}) == len(evictions) <= 5
+    evictions = [
+        operator_write
+        for operator_write in octet.operator_writes("pods")
+        if operator_write.subresource == "eviction" and not operator_write.refused
+    ]
+    assert len({eviction.name for eviction in evictions}) == len(evictions) <= 5

@@ -111,8 +111,8 @@ def test_a_leader_behind_a_bad_wire_is_replaced(pair: Pair, plain: Team, fault: 
 def test_a_slow_wire_is_borne(pair: Pair, storm: Team) -> None:
     """Slow answers that come within the lease's times cost time and nothing else."""
     leader, follower = pair.roles()
-    for one in pair.both:
-        one.wire.delay(BEARABLE_S)
+    for item in pair.both:
+        item.wire.delay(BEARABLE_S)
     began = datetime.now(UTC)
     steered.switch_to_apply(storm)
     steered.await_applied(storm)
@@ -123,14 +123,14 @@ def test_a_slow_wire_is_borne(pair: Pair, storm: Team) -> None:
 @pytest.mark.parametrize("fault", WIRES.values(), ids=WIRES)
 def test_without_an_api_server_nobody_leads(pair: Pair, plain: Team, fault: Callable[[FaultProxy], None]) -> None:
     """Cut off from the API server, both are alive and not ready; when it is back, one of them goes on."""
-    for one in pair.both:
-        fault(one.wire)
-    for one in pair.both:
-        steered.await_unready(one)
-        assert not one.operator.leads()
+    for item in pair.both:
+        fault(item.wire)
+    for item in pair.both:
+        steered.await_unready(item)
+        assert not item.operator.leads()
     edit(plain, 1)
-    for one in pair.both:
-        one.wire.heal()
+    for item in pair.both:
+        item.wire.heal()
     pair.await_leader()
     await_status(plain, timeout_s=60)
 

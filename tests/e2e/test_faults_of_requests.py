@@ -37,9 +37,9 @@ def test_429_for_everything(pair: Pair, plain: Team, no_seats: NoSeats) -> None:
     """An API server that sends everybody away is asked no oftener than before, and goes unheard for no longer."""
     await_status(plain)
     no_seats.take(["*"], ["*"])
-    for one in pair.both:
-        steered.await_unready(one)
-        assert steered.requests_per_s(one, for_s=OUTAGE_S) < REQUESTS_PER_S
+    for item in pair.both:
+        steered.await_unready(item)
+        assert steered.requests_per_s(item, for_s=OUTAGE_S) < REQUESTS_PER_S
     edit(plain, 1)
     no_seats.give_back()
     pair.await_leader()
@@ -63,7 +63,9 @@ def test_429_for_writes(pair: Pair, storm: Team, no_seats: NoSeats) -> None:
 def refused_statuses(team: Team, status: int, *, since: datetime) -> int:
     """Return how many tries to write the policy's status were answered so: each write is announced there first."""
     tries = audit.writes(team.sandbox.control_plane.audit_log, since=since)
-    return [one.code for one in tries if (one.namespace, one.subresource) == (team.namespace, "status")].count(status)
+    return [try_.code for try_ in tries if (try_.namespace, try_.subresource) == (team.namespace, "status")].count(
+        status
+    )
 
 
 @pytest.mark.parametrize("status", [500, 503])
@@ -83,14 +85,14 @@ def test_5xx_for_writes(pair: Pair, storm: Team, status: int) -> None:
 
 def test_5xx_for_everything(pair: Pair, plain: Team) -> None:
     """An API server that only fails is as good as none, and is asked no oftener."""
-    for one in pair.both:
-        one.requests.refuse(".*", ".*", 503, {"Retry-After": "1"})
-    for one in pair.both:
-        steered.await_unready(one)
-        assert steered.requests_per_s(one, for_s=OUTAGE_S) < REQUESTS_PER_S
+    for item in pair.both:
+        item.requests.refuse(".*", ".*", 503, {"Retry-After": "1"})
+    for item in pair.both:
+        steered.await_unready(item)
+        assert steered.requests_per_s(item, for_s=OUTAGE_S) < REQUESTS_PER_S
     edit(plain, 1)
-    for one in pair.both:
-        one.requests.heal()
+    for item in pair.both:
+        item.requests.heal()
     pair.await_leader()
     await_status(plain, timeout_s=60)
 
@@ -120,8 +122,8 @@ def test_a_policy_touched_before_its_status_arrives(pair: Pair, storm: Team, san
     steered.await_applied(storm)
     assert [code for _, code in steered.applies(storm, since=began)] == [200]
     tries = audit.writes(sandbox.control_plane.audit_log, since=began)
-    policies = [one for one in tries if (one.namespace, one.resource) == (storm.namespace, "consumergrouppolicies")]
-    assert [one.code for one in policies if one.subresource == "status"][:3] == [200, 409, 200]
+    policies = [try_ for try_ in tries if (try_.namespace, try_.resource) == (storm.namespace, "consumergrouppolicies")]
+    assert [policy.code for policy in policies if policy.subresource == "status"][:3] == [200, 409, 200]
 
 
 def _suspend(team: Team) -> None:
@@ -198,9 +200,9 @@ def test_the_right_to_read_deployments_taken_and_given_back(
     """
     plain.await_condition("Ready", "WorkloadNotFound")
     without(*READING)
-    for one in pair.both:
-        one.wire.cut()
-        one.wire.heal()
+    for item in pair.both:
+        item.wire.cut()
+        item.wire.heal()
     found = plain.await_condition("Ready", "ApiServerError", status="False")
     assert "403" in found["message"]
     assert 'resource "deployments"' in found["message"]
@@ -236,13 +238,13 @@ def test_the_definition_deleted_and_installed_again(pair: Pair, new_team: NewTea
     already = len(leader.operator.log.read_text())
     try:
         sandbox.control_plane.kubectl("delete", "crd", "consumergrouppolicies.heartbeat-tuner.dev")
-        for one in pair.both:
-            process = one.operator.process
+        for item in pair.both:
+            process = item.operator.process
             await_end(process)
             assert process.returncode() not in {None, 0}
-        told = leader.operator.log.read_text()[already:]
-        assert '"leadership released"' in told
-        assert "Error: the API server ended the watch of ConsumerGroupPolicies: 404" in told
+        report = leader.operator.log.read_text()[already:]
+        assert '"leadership released"' in report
+        assert "Error: the API server ended the watch of ConsumerGroupPolicies: 404" in report
     finally:
         scenario.install(sandbox)
     pair.roles()

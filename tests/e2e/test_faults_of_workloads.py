@@ -97,8 +97,8 @@ def test_a_deployment_scaled_to_zero(pair: Pair, storm: Team) -> None:
 def test_a_silent_watch_and_a_new_leader(pair: Pair, plain: Team) -> None:
     """Who begins to lead lists first: it acts on what is there, though its own watch has told it nothing of it."""
     leader, follower = pair.roles()
-    for one in pair.both:
-        one.requests.silence_watches()
+    for item in pair.both:
+        item.requests.silence_watches()
     plain.apply_policy_spec("unseen")
     plain.delete_policy()
     await_cycles(leader.operator, CYCLES)

@@ -38,8 +38,8 @@ def _quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def truths(healthy: Team) -> list[GroupTruth]:
     """Twelve groups in the healthy team's namespace; one of them is the team's own, as it was before today."""
-    found = [dataclasses.replace(one, namespace=healthy.namespace) for one in fleet(GROUPS, kafkajs_share=0.25)]
-    own = next(number for number, one in enumerate(found) if one.client == KAFKAJS)
+    found = [dataclasses.replace(item, namespace=healthy.namespace) for item in fleet(GROUPS, kafkajs_share=0.25)]
+    own = next(number for number, item in enumerate(found) if item.client == KAFKAJS)
     found[own] = dataclasses.replace(found[own], group=healthy.name)
     return found
 
@@ -77,8 +77,10 @@ def test_days_of_history_become_a_model_that_a_status_names(
     assert (again["models"]["written"], again["models"]["unchanged"]) == (0, GROUPS), again
 
     fitted = fit_world.models_of(sandbox.control_plane)
-    assert {one.group for one in fitted} == {one.group for one in truths}
-    compared = {(one.quantity, one.rate): one for one in fit_truth.comparisons(truths, fitted)}
+    assert {item.group for item in fitted} == {truth.group for truth in truths}
+    compared = {
+        (comparison.quantity, comparison.rate): comparison for comparison in fit_truth.comparisons(truths, fitted)
+    }
     absences = compared[ABSENCE, "1 a month"]
     assert absences.groups >= GROUPS / 2
     assert absences.ratios[0] > 0.5
@@ -96,11 +98,11 @@ def test_days_of_history_become_a_model_that_a_status_names(
         "--cluster",
         fit_world.CLUSTER,
     )
-    told = ("--models", str(tmp_path / "models"), "--members", "3", "--partitions", "6", "-o", "json")
+    report = ("--models", str(tmp_path / "models"), "--members", "3", "--partitions", "6", "-o", "json")
     for command in ("recommend", "explain", "simulate"):
         days = ("--days", "2") if command == "simulate" else ()
         done = subprocess.run(
-            [sys.executable, "-m", "heartbeat_tuner", command, *group, *told, *days],
+            [sys.executable, "-m", "heartbeat_tuner", command, *group, *report, *days],
             check=False,
             capture_output=True,
             text=True,

@@ -63,10 +63,10 @@ def test_doctor_finds_both_groups_whole(sandbox: Sandbox, storming: Team, steady
         places = [argument for team in (storming, steady) for argument in ("--namespace", team.namespace)]
         status, said = run(sandbox, "doctor", *places)
         found.update(said)
-        return status == 0 and all(one["pods"] for one in said["groups"])
+        return status == 0 and all(group["pods"] for group in said["groups"])
 
     wait_until(whole, part="doctor", what="two whole groups", timeout_s=90, poll_s=5.0)
-    seen = {one["group"]: (one["convention"], one["pods"], one["measurable"]) for one in found["groups"]}
+    seen = {group["group"]: (group["convention"], group["pods"], group["measurable"]) for group in found["groups"]}
     assert seen == {
         storming.name: ("kafkajs", storming.pods(), True),
         steady.name: ("jmx-exporter", steady.pods(), True),
@@ -79,7 +79,7 @@ def test_a_real_storm_is_cured_from_metrics_alone(sandbox: Sandbox, storming: Te
     assert (found["verdict"], found["reason"]) == ("Change", "CadenceExceedsSession")
     assert found["pods"] == storming.pods()
     assert found["measured"]["evictions"] >= 3
-    assert [one["recommendedMilliseconds"] for one in found["settings"].values()] == [30_000, 1_000, 1_000]
+    assert [setting["recommendedMilliseconds"] for setting in found["settings"].values()] == [30_000, 1_000, 1_000]
 
 
 def test_java_consumers_that_are_well_are_left_alone(sandbox: Sandbox, steady: Team) -> None:

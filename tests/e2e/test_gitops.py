@@ -64,7 +64,7 @@ class Side:
         return {
             "generation": deployment["metadata"]["generation"],
             "template": deployment["spec"]["template"],
-            "replica_sets": sorted(one["metadata"]["name"] for one in sets),
+            "replica_sets": sorted(item["metadata"]["name"] for item in sets),
             "pods": self.team.pods(),
         }
 
@@ -72,7 +72,9 @@ class Side:
 def written(team: Team, since: datetime) -> list[audit.Write]:
     """Return all writes to the team's Deployment that were done, whoever made them."""
     found = audit.writes(team.sandbox.control_plane.audit_log, since=since)
-    return [one for one in found if (one.namespace, one.resource) == (team.namespace, "deployments") and one.succeeded]
+    return [
+        item for item in found if (item.namespace, item.resource) == (team.namespace, "deployments") and item.succeeded
+    ]
 
 
 def flips(team: Team, since: datetime) -> int:
@@ -80,9 +82,9 @@ def flips(team: Team, since: datetime) -> int:
 
     def values(write: audit.Write) -> dict[str, str]:
         (container,) = write.stored["spec"]["template"]["spec"]["containers"]
-        return {one["name"]: one.get("value", "") for one in container["env"] if one["name"] in CURE}
+        return {item["name"]: item.get("value", "") for item in container["env"] if item["name"] in CURE}
 
-    return sum(values(one) != CURE for one in written(team, since))
+    return sum(values(item) != CURE for item in written(team, since))
 
 
 def deployed(new_team: NewTeam, who: Sequence[Applier], *, replicas: int) -> list[Side]:
@@ -153,7 +155,7 @@ def beside(operator: Operator, sides: Sequence[Side], *, times: int) -> list[Fig
         now = side.state()
         assert now == was, side.applier.name
         side.applier.assert_no_drift(side.team, side.manifest)
-        own = [one for one in written(side.team, began) if not one.subresource and one.user == "admin"]
+        own = [item for item in written(side.team, began) if not item.subresource and item.user == "admin"]
         found.append(
             Figures(
                 applier=side.applier.name,
@@ -181,12 +183,12 @@ def test_reapplying_changes_nothing(new_team: NewTeam, operator: Operator, times
     found = beside(operator, sides, times=times)
     if times == 30:
         FIGURES.parent.mkdir(exist_ok=True)
-        FIGURES.write_text(json.dumps([dataclasses.asdict(one) for one in found], indent=1) + "\n")
-    assert [(one.applier, one.rollouts, one.flips, one.operators) for one in found] == [
-        (one.name, 0, 0, 0) for one in appliers.ALL
+        FIGURES.write_text(json.dumps([dataclasses.asdict(item) for item in found], indent=1) + "\n")
+    assert [(item.applier, item.rollouts, item.flips, item.operators) for item in found] == [
+        (item.name, 0, 0, 0) for item in appliers.ALL
     ]
-    requests = {one.applier: one.requests for one in found}
-    assert min(requests[one.name] for one in SERVER_SIDE) >= times
+    requests = {item.applier: item.requests for item in found}
+    assert min(requests[item.name] for item in SERVER_SIDE) >= times
 
     # A change of the owner's is one rollout, and brings the values along.
     began, before = datetime.now(UTC), {side.team.name: side.state() for side in sides}
@@ -212,18 +214,20 @@ def with_values(manifest: str, values: Mapping[str, str]) -> str:
 def test_git_has_the_last_word(new_team: NewTeam, operator: Operator) -> None:
     """Entries that come into the manifest later win once; the operator says so, and does not fight."""
     *winning, refused = deployed(new_team, (FLUX, ARGO_CD, HELM_4), replicas=1)
-    insisting = [dataclasses.replace(one, manifest=with_values(one.manifest, GITS)) for one in winning]
+    insisting = [dataclasses.replace(item, manifest=with_values(item.manifest, GITS)) for item in winning]
     began = datetime.now(UTC)
     at_once(insisting, Side.apply)
     for side in insisting:
-        told = side.team.await_condition("Applied", "TakenBack", status="False", timeout_s=240)
-        assert "sessionTimeout 1s → 30s" in told["message"]
+        report = side.team.await_condition("Applied", "TakenBack", status="False", timeout_s=240)
+        assert "sessionTimeout 1s → 30s" in report["message"]
     reapply(insisting, 3)
     await_cycles(operator, 2)
     for side in insisting:
         assert flips(side.team, began) > 0, "who counts flips has to see this one"
         assert GITS.items() <= side.team.env().items()
-        written_by_us = [one.stored["spec"] for one in side.team.operator_writes("deployments", since=began)]
+        written_by_us = [
+            operator_write.stored["spec"] for operator_write in side.team.operator_writes("deployments", since=began)
+        ]
         assert len(written_by_us) <= 1, "to let go of the entries is all there is to do"
 
     with pytest.raises(SandboxError, match='conflicts with "heartbeat-tuner"'):
@@ -241,7 +245,7 @@ def renamed(side: Side) -> Side:
 def names(team: Team) -> list[str]:
     """Return the containers of the template."""
     containers = team.get("deployments", team.name)["spec"]["template"]["spec"]["containers"]
-    return [one["name"] for one in containers]
+    return [container["name"] for container in containers]
 
 
 def rename_in_the_policy(side: Side) -> None:
@@ -252,7 +256,7 @@ def rename_in_the_policy(side: Side) -> None:
 
 def steps(side: Side) -> Iterator[str]:
     """Yield the page's commands that let go of a container, for this Deployment."""
-    (text,) = [one for one in documents.code_blocks(PAGE, "shell") if "rollout pause" in one]
+    (text,) = [code_block for code_block in documents.code_blocks(PAGE, "shell") if "rollout pause" in code_block]
     text = text.replace("orders-consumer", side.team.name).replace("shop", side.team.namespace)
     before, after = text.split("# now sync\n")
     yield before
@@ -298,4 +302,4 @@ def test_a_renamed_container(new_team: NewTeam, operator: Operator) -> None:
         new = set(side.state()["replica_sets"]) - set(was["replica_sets"])
         assert len(new) == 2, side.applier.name  # the rename's own, and that of the values
     found = beside(operator, after, times=2)
-    assert [(one.rollouts, one.flips, one.operators) for one in found] == [(0, 0, 0)] * len(after)
+    assert [(item.rollouts, item.flips, item.operators) for item in found] == [(0, 0, 0)] * len(after)

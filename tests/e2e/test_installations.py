@@ -56,8 +56,8 @@ def start(sandbox: Sandbox, operators: Operators) -> Iterator[Start]:
         return one
 
     yield started
-    for one in running:
-        one.process.stop()
+    for item in running:
+        item.process.stop()
     sandbox.control_plane.kubectl("delete", "lease", "--all", f"--namespace={LEASE_NAMESPACE}")
 
 

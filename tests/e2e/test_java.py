@@ -131,10 +131,10 @@ def test_handlers_that_outlast_the_poll_limit_are_named_as_such(slow: Team) -> N
     assert status["applied"]["values"]["maxPollInterval"] == "5m"
     assert status["applied"]["values"]["sessionTimeout"] == "45s"
     assert "KAFKA_SESSION_TIMEOUT_MS" not in slow.env()
-    told = [message for _, reason, message in slow.events() if reason == "PollGapExceedsLimit"]
-    assert told
-    assert "did not poll for 5s (maxPollInterval), though they went on beating" in told[0]
-    assert "no session timeout can help" in told[0]
+    report = [message for _, reason, message in slow.events() if reason == "PollGapExceedsLimit"]
+    assert report
+    assert "did not poll for 5s (maxPollInterval), though they went on beating" in report[0]
+    assert "no session timeout can help" in report[0]
 
 
 def test_a_kip_848_group_is_seen_for_what_it_is(modern: Team, operator: Operator) -> None:

@@ -38,7 +38,7 @@ def test_get_answers_at_a_glance(recommended: Team) -> None:
 def _shown(team: Team, *options: str) -> tuple[list[str], list[str]]:
     """Return the headings, and the cells of a team's policy that are not empty."""
     lines = team.kubectl("get", "cgp", "-A", *options).splitlines()
-    (line,) = [one for one in lines if one.startswith(team.namespace)]
+    (line,) = [line for line in lines if line.startswith(team.namespace)]
     return re.split(r"\s{2,}", lines[0].rstrip()), re.split(r"\s{2,}", line.rstrip())
 
 

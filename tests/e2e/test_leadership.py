@@ -93,8 +93,8 @@ def test_only_the_leader_writes_and_hands_over_when_told_to_end(replicas: Replic
         edit(team, number)
         await_status(team)
     assert writers(team, since=began) == {leader.user}
-    assert [one.page("/healthz") for one in replicas.both] == ["ok\n", "ok\n"]
-    assert [one.page("/readyz") for one in replicas.both] == ["ok\n", "ok\n"]
+    assert [item.page("/healthz") for item in replicas.both] == ["ok\n", "ok\n"]
+    assert [item.page("/readyz") for item in replicas.both] == ["ok\n", "ok\n"]
     assert (leader.leads(), follower.leads()) == (True, False)
 
     handed_over = datetime.now(UTC)

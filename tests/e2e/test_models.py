@@ -55,7 +55,7 @@ def test_a_status_names_the_model_that_was_asked(modelled: Team, operators: Oper
     assert (model["source"], model["name"], model["days"]) == ("Model", modelled.name, 14)
     assert model["until"] in {yesterday, (datetime.now(UTC).date() - timedelta(days=2)).isoformat()}
     assert "expects evictions a month: " in model["message"]
-    said = {one["type"]: one for one in status["conditions"]}
+    said = {condition["type"]: condition for condition in status["conditions"]}
     assert said["Recommended"]["reason"] == "Cheaper"
     assert model["message"] not in said["Recommended"]["message"]
     assert (said["ObjectiveMet"]["status"], said["ObjectiveMet"]["reason"]) == ("True", "WithinObjective")

@@ -32,7 +32,7 @@ def set_in_pods(team: Team) -> dict[str, dict[str, str]]:
     """Return which of the cure's variables each pod that is not ending sets as the cure says, by its name."""
     found = {}
     for pod in team.get("pods", labels=f"app={team.name}")["items"]:
-        env = {one["name"]: one.get("value", "") for one in pod["spec"]["containers"][0]["env"]}
+        env = {item["name"]: item.get("value", "") for item in pod["spec"]["containers"][0]["env"]}
         if "deletionTimestamp" not in pod["metadata"]:
             found[pod["metadata"]["name"]] = {name: env[name] for name in CURE.keys() & env.keys()}
     return found
@@ -44,8 +44,8 @@ def test_the_next_restart_brings_the_values_and_the_deployment_stays(new_team: N
     team.deploy(scenario.STORMING)
     before, pods = team.get("deployments", team.name), team.pods()
     team.apply_policy(team.name, mode="Initial")
-    told = team.await_condition("Applied", "AtNextRestart", status="False", timeout_s=90)
-    assert "sessionTimeout 30s" in told["message"]
+    report = team.await_condition("Applied", "AtNextRestart", status="False", timeout_s=90)
+    assert "sessionTimeout 30s" in report["message"]
     values = team.status()["initial"]["values"]
     assert values == {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
 
@@ -96,7 +96,7 @@ def test_the_status_shows_who_has_which_slot_since_when(crew: Crew) -> None:
         def all_held() -> bool:
             slots = crew.status().get("slots", {"first": []})
             found.clear()
-            found.update({one["id"]: (one.get("pod", ""), one["lastTransitionTime"]) for one in slots["first"]})
+            found.update({item["id"]: (item.get("pod", ""), item["lastTransitionTime"]) for item in slots["first"]})
             return sorted(pod for pod, _ in found.values()) == crew.pods() and slots["held"] == len(found)
 
         crew._await(all_held, "its slots in the status", 60)
@@ -108,7 +108,7 @@ def test_the_status_shows_who_has_which_slot_since_when(crew: Crew) -> None:
     crew.kubectl("delete", "pod", gone, f"--namespace={crew.namespace}")
     crew.await_available(crew.name)
     after = shown()
-    ((same, has), *_) = [(one, pod) for one, (pod, _) in before.items() if pod != gone]
+    ((same, has), *_) = [(name, pod) for name, (pod, _) in before.items() if pod != gone]
     assert (after[same], set(after)) == ((has, before[same][1]), set(before))
     (changed,) = set(before) - {same}
     assert after[changed][0] != gone

@@ -30,11 +30,13 @@ def of(team: Team, operator: Operator) -> Series:
     """Return a policy's series: by name without the prefix, and values of the labels that not all of them have."""
     found: Series = {}
     for family in text_string_to_metric_families(operator.page("/metrics")):
-        for one in family.samples:
-            if one.name.startswith(PREFIX) and one.labels["policy"] == team.name:
-                others = (value for label, value in sorted(one.labels.items()) if label not in {"namespace", "policy"})
-                assert one.labels["namespace"] == team.namespace
-                found[one.name.removeprefix(PREFIX), tuple(others)] = one.value
+        for sample in family.samples:
+            if sample.name.startswith(PREFIX) and sample.labels["policy"] == team.name:
+                others = (
+                    value for label, value in sorted(sample.labels.items()) if label not in {"namespace", "policy"}
+                )
+                assert sample.labels["namespace"] == team.namespace
+                found[sample.name.removeprefix(PREFIX), tuple(others)] = sample.value
     return found
 
 

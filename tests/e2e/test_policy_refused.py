@@ -301,6 +301,6 @@ def test_definition_is_established_and_structural(sandbox: Sandbox) -> None:
     """The API server serves the definition and finds nothing to say against its schema."""
     name = "consumergrouppolicies.heartbeat-tuner.dev"
     found = json.loads(sandbox.control_plane.kubectl("get", "crd", name, "-o", "json"))
-    conditions = {one["type"]: one["status"] for one in found["status"]["conditions"]}
+    conditions = {condition["type"]: condition["status"] for condition in found["status"]["conditions"]}
 
     assert conditions == {"NamesAccepted": "True", "Established": "True"}

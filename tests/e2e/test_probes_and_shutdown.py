@@ -63,7 +63,7 @@ def end(operator: Operator) -> tuple[int | None, float, list[str]]:
     operator.process.stop(grace_s=30)
     took_s = time.monotonic() - began
     lines = operator.log.read_text().splitlines()[already:]
-    return operator.process.returncode(), took_s, [json.loads(one)["event"] for one in lines if one.startswith("{")]
+    return operator.process.returncode(), took_s, [json.loads(line)["event"] for line in lines if line.startswith("{")]
 
 
 def test_probes_and_metrics_answer(operator: Operator) -> None:

@@ -42,8 +42,8 @@ def release(sandbox: Sandbox, operators: Operators, tmp_path: Path) -> Iterator[
 def remembering(new_team: NewTeam, tmp_path: Path) -> Iterator[tuple[Team, Prometheus]]:
     """A Prometheus that has scraped a team's groups for two days."""
     team = new_team("fitted")
-    truths = [dataclasses.replace(one, namespace=team.namespace) for one in fleet(4, kafkajs_share=0.5)]
-    assert KAFKAJS in {one.client for one in truths}
+    truths = [dataclasses.replace(item, namespace=team.namespace) for item in fleet(4, kafkajs_share=0.5)]
+    assert KAFKAJS in {truth.client for truth in truths}
     made = fit_world.history(tmp_path / "history", truths, days=2, interval_s=60)
     with Prometheus(tmp_path, Binaries(), kubeconfig=None, history=made.folder) as started:
         yield team, started
@@ -51,7 +51,7 @@ def remembering(new_team: NewTeam, tmp_path: Path) -> Iterator[tuple[Team, Prome
 
 def gated(team: Team) -> list[str]:
     """Return the pods that wait for their slots."""
-    return [one["metadata"]["name"] for one in team.get("pods")["items"] if one["spec"].get("schedulingGates")]
+    return [item["metadata"]["name"] for item in team.get("pods")["items"] if item["spec"].get("schedulingGates")]
 
 
 def until(condition: Callable[[], bool], what: str, *, timeout_s: float = 90) -> None:
@@ -66,7 +66,7 @@ def give_slots(team: Team) -> None:
 
     def claimed() -> bool:
         """Replace pods that came before the webhook knew the policy."""
-        bare = [name for name in team.pods() if name not in {one["metadata"]["name"] for one in slots(team).values()}]
+        bare = [name for name in team.pods() if name not in {slot["metadata"]["name"] for slot in slots(team).values()}]
         if bare:
             team.kubectl("delete", "pod", *bare, f"--namespace={team.namespace}", "--grace-period=0", "--force")
         return len(slots(team)) == 2
@@ -77,7 +77,7 @@ def give_slots(team: Team) -> None:
     team.await_available(team.name, timeout_s=200)
     assert len(slots(team)) == 2
 
-    (lease,) = (one["metadata"] for one in team.get("leases")["items"] if one["metadata"]["name"].endswith("-0"))
+    (lease,) = (item["metadata"] for item in team.get("leases")["items"] if item["metadata"]["name"].endswith("-0"))
     unseen = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -154,7 +154,7 @@ def test_every_right_is_used_and_none_is_missing(
 
         def lease_is_given_up() -> bool:
             asked = rights.used(audit.accesses(log)[before:])
-            return any((one.verb, one.resource) == ("delete", "leases") for one in asked)
+            return any((item.verb, item.resource) == ("delete", "leases") for item in asked)
 
         until(lease_is_given_up, "the Lease of a slot that is left over to go", timeout_s=LATE_S)
     nowhere = release.webhook(admission={"address": "192.0.2.1", "port": 8443})
@@ -168,13 +168,13 @@ def test_every_right_is_used_and_none_is_missing(
 
     def watches_ended() -> bool:
         asked = rights.used(audit.accesses(log)[before:])
-        return {one for one in granted if one.verb == "watch"} <= asked
+        return {item for item in granted if item.verb == "watch"} <= asked
 
     granted = rights.granted(release.roles())
     until(watches_ended, "the ends of the watches in the log", timeout_s=30 + AUDIT_LAG_S)
     found = audit.accesses(log)[before:]
-    unused = [f"not used: {one}" for one in sorted(granted - rights.used(found))]
-    wrong = [*(f"refused: {one}" for one in rights.refused(found)), *unused]
+    unused = [f"not used: {item}" for item in sorted(granted - rights.used(found))]
+    wrong = [*(f"refused: {item}" for item in rights.refused(found)), *unused]
     assert not wrong, "\n".join(wrong)
     assert len(granted) > 25
 

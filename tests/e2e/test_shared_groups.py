@@ -126,7 +126,7 @@ def ready_times(team: Team, name: str) -> list[datetime]:
     """Return since when the pods of a Deployment's newest template have been ready."""
     times = []
     for pod in team.get("pods", labels=f"app={name}")["items"]:
-        conditions = {one["type"]: one for one in pod["status"]["conditions"]}
+        conditions = {condition["type"]: condition for condition in pod["status"]["conditions"]}
         if "deletionTimestamp" not in pod["metadata"] and conditions["Ready"]["status"] == "True":
             times.append(datetime.fromisoformat(conditions["Ready"]["lastTransitionTime"]))
     return times

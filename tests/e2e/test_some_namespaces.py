@@ -66,9 +66,9 @@ def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: S
     wait_until(lambda: bool(watches(sandbox, before)), part="test", what="the ends of the watches", timeout_s=60)
     found = audit.accesses(sandbox.control_plane.audit_log)[before:]
     assert rights.refused(found) == []
-    assert ("patch", "pods") in {(one.verb, one.resource) for one in found if one.namespace == crew.namespace}
-    assert {one.namespace for one in found} == {inside.namespace, crew.namespace, NAMESPACE, ""}
-    everywhere = {(one.verb, one.resource) for one in found if not one.namespace}
+    assert ("patch", "pods") in {(item.verb, item.resource) for item in found if item.namespace == crew.namespace}
+    assert {item.namespace for item in found} == {inside.namespace, crew.namespace, NAMESPACE, ""}
+    everywhere = {(item.verb, item.resource) for item in found if not item.namespace}
     registration = {("get", "mutatingwebhookconfigurations"), ("patch", "mutatingwebhookconfigurations")}
     assert everywhere == {*registration, ("create", "selfsubjectaccessreviews")}
 
@@ -76,7 +76,7 @@ def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: S
 def watches(sandbox: Sandbox, before: int) -> list[audit.Access]:
     """Return the watches of policies that have ended."""
     found = audit.accesses(sandbox.control_plane.audit_log)[before:]
-    return [one for one in found if (one.verb, one.resource) == ("watch", "consumergrouppolicies")]
+    return [item for item in found if (item.verb, item.resource) == ("watch", "consumergrouppolicies")]
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,12 @@ def main() -> None:
         with ThreadPoolExecutor(asked.at_a_time) as threads:
             numbers = itertools.count(1)
             playing = {threads.submit(record, row, Path(folder), next(numbers)): row.name for row in chosen}
-            for one in as_completed(playing):
+            for item in as_completed(playing):
                 try:
-                    written = one.result()
+                    written = item.result()
                 except SandboxError as error:
-                    failed.append(playing[one])
-                    progress.say(playing[one], f"was not recorded: {error}")
+                    failed.append(playing[item])
+                    progress.say(playing[item], f"was not recorded: {error}")
                 else:
                     size = sum(file.stat().st_size for file in written.folder.iterdir())
                     progress.say(written.name, f"recorded: {written.meta['series']} series, {size / 1000:.0f} kB")

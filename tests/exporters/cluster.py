@@ -213,7 +213,7 @@ class Story:
             "length_s": round(ended_s - self._began_s, 3),
             "dropped": None,
             "series": len(series),
-            "samples": sum(len(one.values) for one in series),
+            "samples": sum(len(series_.values) for series_ in series),
             "pods": pods,
             "events": self._events,
             "truth": found.document,

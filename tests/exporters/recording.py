@@ -65,7 +65,10 @@ class Recording:
     def series(self) -> list[Series]:
         """All series."""
         axes = [tuple(axis) for axis in self._document["axes"]]
-        return [Series(one["labels"], axes[one["axis"]], tuple(one["values"])) for one in self._document["series"]]
+        return [
+            Series(series_["labels"], axes[series_["axis"]], tuple(series_["values"]))
+            for series_ in self._document["series"]
+        ]
 
     @cached_property
     def heartbeats_s(self) -> dict[str, list[float]]:
@@ -91,8 +94,8 @@ def write(
     ordered = sorted(series, key=lambda one: sorted(one.labels.items()))
     document = {
         "series": [
-            {"labels": one.labels, "axis": axes.setdefault(one.times_ms, len(axes)), "values": one.values}
-            for one in ordered
+            {"labels": item.labels, "axis": axes.setdefault(item.times_ms, len(axes)), "values": item.values}
+            for item in ordered
         ],
         "axes": list(axes),
         "heartbeats": heartbeats_ms,

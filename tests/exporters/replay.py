@@ -44,7 +44,7 @@ def load(recording: Recording, prometheus_url: str, *, ends_at_s: float) -> floa
     """
     began_ms = round((ends_at_s - recording.length_s) * 1000)
     for part in _parts(recording.series):
-        body = _snappy(b"".join(_field(1, _time_series(one, began_ms)) for one in part))
+        body = _snappy(b"".join(_field(1, _time_series(item, began_ms)) for item in part))
         status, answer = _post(prometheus_url, "/api/v1/write", body, _HEADERS)
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise SandboxError(f"Prometheus does not take {recording.name}: {status} {answer.decode(errors='replace')}")
@@ -68,12 +68,12 @@ def samples(prometheus_url: str, selector: str, *, began_s: float, ended_s: floa
     began_ms = round(began_s * 1000)
     return [
         Series(
-            one["metric"],
-            tuple(round(at_s * 1000) - began_ms for at_s, _ in one["values"]),
-            tuple(value for _, value in one["values"]),
+            item["metric"],
+            tuple(round(at_s * 1000) - began_ms for at_s, _ in item["values"]),
+            tuple(value for _, value in item["values"]),
         )
-        for one in document["data"]["result"]
-        if "values" in one  # a series of native histograms has none
+        for item in document["data"]["result"]
+        if "values" in item  # a series of native histograms has none
     ]
 
 
@@ -92,9 +92,9 @@ def _parts(series: Iterable[Series]) -> Iterator[list[Series]]:
     """Split series into requests of a bounded size."""
     part: list[Series] = []
     count = 0
-    for one in series:
-        part.append(one)
-        count += len(one.values)
+    for series_ in series:
+        part.append(series_)
+        count += len(series_.values)
         if count >= _SAMPLES_A_REQUEST:
             yield part
             part, count = [], 0

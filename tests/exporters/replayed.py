@@ -37,6 +37,6 @@ def replayed(run_dir: Path, binaries: Binaries) -> Iterator[Replayed]:
     found = {name: recording.read(name) for name in recording.names()}
     ends_at_s = round(time.time(), 3)
     with Prometheus(run_dir, binaries, kubeconfig=None) as prometheus:
-        for one in found.values():
-            replay.load(one, prometheus.url, ends_at_s=ends_at_s)
+        for item in found.values():
+            replay.load(item, prometheus.url, ends_at_s=ends_at_s)
         yield Replayed(prometheus, found, ends_at_s)

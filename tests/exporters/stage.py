@@ -155,14 +155,14 @@ class Stage:
         The admin client describes neither Connect's groups nor those of the streams protocol.
         """
         since_s, beating = time.time() - self.session_s, set[str]()
-        for one in parse(self._kafka.request_log.read_text(errors="replace").splitlines()):
-            if isinstance(one, Heartbeat) and one.group_id == self._group and one.error_code == NONE:
-                if one.generation_id < 0:
-                    beating.discard(one.member_id)
-                elif one.arrival_s >= since_s:
-                    beating.add(one.member_id)
-            elif isinstance(one, LeaveGroup) and one.group_id == self._group:
-                beating -= set(one.member_ids)
+        for item in parse(self._kafka.request_log.read_text(errors="replace").splitlines()):
+            if isinstance(item, Heartbeat) and item.group_id == self._group and item.error_code == NONE:
+                if item.generation_id < 0:
+                    beating.discard(item.member_id)
+                elif item.arrival_s >= since_s:
+                    beating.add(item.member_id)
+            elif isinstance(item, LeaveGroup) and item.group_id == self._group:
+                beating -= set(item.member_ids)
         return len(beating)
 
     def pause(self, pod: str, seconds: float) -> None:
@@ -244,13 +244,13 @@ class Stage:
         chosen = replay.samples(
             self._prometheus.url, self._exporter.finds_its_series(), began_s=self._began_s, ended_s=ended_s
         )
-        missed = {one.labels["__name__"] for one in everything} - {one.labels["__name__"] for one in chosen}
+        missed = {item.labels["__name__"] for item in everything} - {item.labels["__name__"] for item in chosen}
         if missed:
             progress.say(self._exporter.name, f"the selector does not find {sorted(missed)}")
         return chosen
 
     def _truth(self, ended_s: float) -> truth.Truth:
-        told = {name: pod["told_to_end_s"] for name, pod in self._pods.items() if pod["told_to_end_s"] is not None}
+        report = {name: pod["told_to_end_s"] for name, pod in self._pods.items() if pod["told_to_end_s"] is not None}
         folder = self._run_dir / "kafka"
         with self._kafka.request_log.open(errors="replace") as requests, (folder / "kafka.log").open() as own:
             return truth.read(
@@ -258,7 +258,7 @@ class Stage:
                 own,
                 group=self._group,
                 pods={pod["ip"]: name for name, pod in self._pods.items()},
-                told_to_end_s=told,
+                told_to_end_s=report,
                 began_s=self._began_s,
                 ended_s=ended_s,
             )
@@ -282,7 +282,7 @@ class Stage:
             "recorded": dt.datetime.fromtimestamp(self._began_s, dt.UTC).date(),
             "length_s": round(ended_s - self._began_s, 3),
             "series": len(series),
-            "samples": sum(len(one.values) for one in series),
+            "samples": sum(len(series_.values) for series_ in series),
             "pods": {
                 name: {key: pod[key] for key in ("ip", "started_s", "told_to_end_s", "ended_s")}
                 for name, pod in self._pods.items()

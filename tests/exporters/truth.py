@@ -44,7 +44,7 @@ class _Request:
     def error(self) -> int:
         if self.kind != "OFFSET_COMMIT":
             return int(self.answer["errorCode"])
-        codes = [one["errorCode"] for topic in self.answer["topics"] for one in topic["partitions"]]
+        codes = [partition["errorCode"] for topic in self.answer["topics"] for partition in topic["partitions"]]
         return int(max(codes, default=NONE))
 
 
@@ -88,8 +88,8 @@ def read(
         if (one := _parse(line, group, pods, began_s)) is not None and 0 <= one.arrived_s <= ended_s - began_s
     ]
     evictions = _evictions(requests, broker_log, group, began_s, ended_s)
-    by_pod = {pod: [one for one in requests if one.pod == pod] for pod in pods.values()}
-    beats = {pod: [one.arrived_s for one in of_pod if _is_accepted_beat(one)] for pod, of_pod in by_pod.items()}
+    by_pod = {pod: [request for request in requests if request.pod == pod] for pod in pods.values()}
+    beats = {pod: [item.arrived_s for item in of_pod if _is_accepted_beat(item)] for pod, of_pod in by_pod.items()}
     document = {
         "accepted_heartbeats": sum(map(len, beats.values())),
         "evictions": evictions,
@@ -101,7 +101,7 @@ def read(
             pod: {
                 "accepted_heartbeats": len(beats[pod]),
                 "refused_heartbeats": _refusals(of_pod),
-                "evictions": [one["at_s"] for one in evictions if one["pod"] == pod],
+                "evictions": [eviction["at_s"] for eviction in evictions if eviction["pod"] == pod],
                 "joins": _joins(of_pod),
                 "leaves": [{key: leave[key] for key in ("at_s", "reason")} for leave in _leaves(of_pod)],
             }
@@ -138,16 +138,16 @@ def _is_accepted_beat(one: _Request) -> bool:
 
 def _refusals(requests: Iterable[_Request]) -> dict[int, int]:
     """Return how many heartbeats got which error code."""
-    codes = [one.error for one in requests if one.kind.endswith("HEARTBEAT") and one.error != NONE]
+    codes = [request.error for request in requests if request.kind.endswith("HEARTBEAT") and request.error != NONE]
     return {code: codes.count(code) for code in sorted(set(codes))}
 
 
 def _joins(requests: Sequence[_Request]) -> list[dict[str, Any]]:
     """Return the completed joins: in a classic group those whose assignment was handed out, too."""
     joins = []
-    for one in requests:
-        if one.kind == "SYNC_GROUP" and one.error == NONE:
-            generation = one.asked["generationId"]
+    for request in requests:
+        if request.kind == "SYNC_GROUP" and request.error == NONE:
+            generation = request.asked["generationId"]
             asked = [
                 join.arrived_s
                 for join in requests
@@ -155,38 +155,38 @@ def _joins(requests: Sequence[_Request]) -> list[dict[str, Any]]:
             ]
             joins.append(
                 {
-                    "at_s": round(one.answered_s, 3),
+                    "at_s": round(request.answered_s, 3),
                     "generation": generation,
-                    "took_s": round(one.answered_s - min(asked), 3) if asked else None,
+                    "took_s": round(request.answered_s - min(asked), 3) if asked else None,
                 }
             )
-        elif one.kind in _BY_EPOCH and one.error == NONE and one.asked["memberEpoch"] == 0:
-            joins.append({"at_s": round(one.answered_s, 3), "generation": one.answer["memberEpoch"]})
+        elif request.kind in _BY_EPOCH and request.error == NONE and request.asked["memberEpoch"] == 0:
+            joins.append({"at_s": round(request.answered_s, 3), "generation": request.answer["memberEpoch"]})
     return joins
 
 
 def _leaves(requests: Iterable[_Request]) -> list[dict[str, Any]]:
     """Return who left of its own accord, when, and why, if it said so."""
     leaves = []
-    for one in requests:
-        if one.kind == "LEAVE_GROUP" and one.error == NONE:
-            reasons = [str(member.get("reason") or "") for member in one.asked.get("members", [{}])]
-            leaves.append({"at_s": round(one.arrived_s, 3), "pod": one.pod, "reason": "; ".join(reasons)})
-        elif one.kind in _BY_EPOCH and one.asked["memberEpoch"] in _LEAVING_EPOCHS:
-            leaves.append({"at_s": round(one.arrived_s, 3), "pod": one.pod, "reason": ""})
+    for request in requests:
+        if request.kind == "LEAVE_GROUP" and request.error == NONE:
+            reasons = [str(member.get("reason") or "") for member in request.asked.get("members", [{}])]
+            leaves.append({"at_s": round(request.arrived_s, 3), "pod": request.pod, "reason": "; ".join(reasons)})
+        elif request.kind in _BY_EPOCH and request.asked["memberEpoch"] in _LEAVING_EPOCHS:
+            leaves.append({"at_s": round(request.arrived_s, 3), "pod": request.pod, "reason": ""})
     return leaves
 
 
 def _rebalances(requests: Iterable[_Request]) -> list[dict[str, Any]]:
     """Return the generations, or epochs, that the group was given, and when the first and the last member had them."""
     had: dict[int, list[tuple[float, str]]] = {}
-    for one in requests:
-        if one.error != NONE:
+    for request in requests:
+        if request.error != NONE:
             continue
-        if one.kind == "SYNC_GROUP":
-            had.setdefault(one.asked["generationId"], []).append((one.answered_s, one.pod))
-        elif one.kind in _BY_EPOCH and one.answer["memberEpoch"] > one.asked["memberEpoch"] >= 0:
-            had.setdefault(one.answer["memberEpoch"], []).append((one.answered_s, one.pod))
+        if request.kind == "SYNC_GROUP":
+            had.setdefault(request.asked["generationId"], []).append((request.answered_s, request.pod))
+        elif request.kind in _BY_EPOCH and request.answer["memberEpoch"] > request.asked["memberEpoch"] >= 0:
+            had.setdefault(request.answer["memberEpoch"], []).append((request.answered_s, request.pod))
     return [
         {
             "generation": generation,
@@ -204,12 +204,12 @@ def _evictions(
     """Return whom the coordinator gave up, when, and when the member learnt it, if it ever did."""
     owners: dict[str, str] = {}
     refused: list[_Request] = []
-    for one in requests:
-        for member in (one.asked.get("memberId"), one.answer.get("memberId")):
+    for request in requests:
+        for member in (request.asked.get("memberId"), request.answer.get("memberId")):
             if member:
-                owners[member] = one.pod
-        if one.error in _REFUSED_MEMBERS:
-            refused.append(one)
+                owners[member] = request.pod
+        if request.error in _REFUSED_MEMBERS:
+            refused.append(request)
     evictions = []
     for line in broker_log:
         found = _EXPIRED.match(line)
@@ -221,11 +221,11 @@ def _evictions(
             # A member of KIP-848 keeps its id: it may be given up, and learn it, several times. librdkafka's has none
             # any more when it asks.
             learnt = (
-                round(one.arrived_s, 3)
-                for one in refused
-                if one.arrived_s >= at_s - _CLOCKS_S
-                and one.pod == owners.get(member)
-                and one.asked["memberId"] in {member, ""}
+                round(item.arrived_s, 3)
+                for item in refused
+                if item.arrived_s >= at_s - _CLOCKS_S
+                and item.pod == owners.get(member)
+                and item.asked["memberId"] in {member, ""}
             )
             pod, learnt_s = owners.get(member), min(learnt, default=None)
             evictions.append({"at_s": round(at_s, 3), "pod": pod, "learnt_s": learnt_s})

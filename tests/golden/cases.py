@@ -149,7 +149,7 @@ def _policy(spec: Mapping[str, Any], status: Mapping[str, Any], annotations: Map
     if write is not None and write.spec == _THIS:
         policy = dataclasses.replace(policy, group_write=dataclasses.replace(write, spec=policy.spec))
     # Nobody writes a fingerprint by hand.
-    failed = [dataclasses.replace(one, spec=policy.spec) if one.spec == _THIS else one for one in policy.failed]
+    failed = [dataclasses.replace(item, spec=policy.spec) if item.spec == _THIS else item for item in policy.failed]
     history = policy.history
     if history is not None:
         evicting = tuple(

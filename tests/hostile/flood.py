@@ -28,7 +28,7 @@ def create(plane: ControlPlane, path: str, documents: Iterable[dict[str, Any]]) 
     async def post_all() -> None:
         turn, connector = asyncio.Semaphore(AT_ONCE), aiohttp.TCPConnector(ssl=context, limit=AT_ONCE)
         async with aiohttp.ClientSession(headers=headers, connector=connector) as session, asyncio.TaskGroup() as tasks:
-            for one in documents:
-                tasks.create_task(post(session, turn, one))
+            for item in documents:
+                tasks.create_task(post(session, turn, item))
 
     asyncio.run(post_all())

@@ -48,9 +48,9 @@ def test_a_crowd_that_shares_a_token_delays_nobody(sandbox: Sandbox, webhook: Re
     """While the webhook looks through it, another namespace's reviews are answered within their limit."""
     plane = sandbox.control_plane
     crowd, victim = (Shop(plane, f"{name}-{uuid.uuid4().hex[:6]}") for name in ("crowd", "victim"))
-    for one, spec in ((crowd, "Disabled"), (victim, "Enabled")):
-        plane.kubectl("create", "namespace", one.namespace)
-        one.apply(policy(staticMembership=spec), deployment(0))
+    for item, spec in ((crowd, "Disabled"), (victim, "Enabled")):
+        plane.kubectl("create", "namespace", item.namespace)
+        item.apply(policy(staticMembership=spec), deployment(0))
     try:
         uid = crowd.get("consumergrouppolicies", "orders")["metadata"]["uid"]
         pods = (_sharing_a_token(uid, number) for number in range(PODS))

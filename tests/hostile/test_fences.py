@@ -121,7 +121,7 @@ def pod(name: str, *, of_slot: bool, gates: tuple[str, ...] = (SLOT_LABEL,)) -> 
         "kind": "Pod",
         "metadata": {"name": name, **marks},
         "spec": {
-            "schedulingGates": [{"name": one} for one in ("theirs/gate", *gates)],
+            "schedulingGates": [{"name": gate} for gate in ("theirs/gate", *gates)],
             "containers": [{"name": "app", "image": "app:1"}],
         },
     }
@@ -204,7 +204,7 @@ def _stands(stage: Stage) -> bool:
         stage.webhook.does("DELETE", stage.path("leases", "theirs") + dry),
         stage.webhook.does("POST", stage.folder("secrets", namespace=NAMESPACE) + dry, secret("other")),
     ]
-    return all(one.fenced for one in tries)
+    return all(try_.fenced for try_ in tries)
 
 
 def event(component: str, namespace: str, kind: str = "ConsumerGroupPolicy") -> dict[str, Any]:
@@ -316,7 +316,7 @@ def test_the_operator_sets_numbers_and_lets_go_of_them(stage: Stage, kind: str) 
 
     def apply(annotation: str, **env: Mapping[str, str]) -> Answer:
         containers = [
-            {"name": name, "env": [{"name": one, "value": value} for one, value in entries.items()]}
+            {"name": name, "env": [{"name": name, "value": value} for name, value in entries.items()]}
             for name, entries in env.items()
         ]
         document = {
@@ -333,7 +333,7 @@ def test_the_operator_sets_numbers_and_lets_go_of_them(stage: Stage, kind: str) 
         apply("c", bare={"M": "300000"}, app={}),
         apply("", app={}, bare={}),
     )
-    assert [one.body.get("message") for one in steps if not one.done] == []
+    assert [step.body.get("message") for step in steps if not step.done] == []
     assert stage.operator.operates(path, {"op": "remove", "path": f"{ENV}/3"}).done  # the entry without a value
 
 
@@ -374,21 +374,21 @@ def test_the_operators_token_makes_and_deletes_nothing(stage: Stage) -> None:
         operator.does("DELETE", stage.path("leases", NAME, **home)),
         operator.does("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{NAME}-webhook/token", {}),
     ]
-    assert [one.body for one in others if not one.forbidden] == []
+    assert [other.body for other in others if not other.forbidden] == []
     fenced = [
         operator.does("POST", stage.folder("leases", **home), lease("of-the-node", labels={})),
         operator.does("POST", stage.folder("events"), event("kubelet", stage.namespace)),
         operator.does("POST", stage.folder("events"), event("heartbeat-tuner", stage.namespace, "Pod")),
     ]
-    assert [one.body for one in fenced if not one.fenced] == []
-    told = event("heartbeat-tuner", stage.namespace)
+    assert [item.body for item in fenced if not item.fenced] == []
+    report = event("heartbeat-tuner", stage.namespace)
     own = lease(NAME, labels={})
     allowed = [
-        operator.does("POST", stage.folder("events"), told),
+        operator.does("POST", stage.folder("events"), report),
         made := operator.does("POST", stage.folder("leases", **home), own),
         operator.does("PUT", stage.path("leases", NAME, **home), made.body),
     ]
-    assert [one.body for one in allowed if not one.done] == []
+    assert [item.body for item in allowed if not item.done] == []
 
 
 @pytest.mark.row("Cb")
@@ -407,7 +407,7 @@ def test_the_operators_token_evicts_no_pod_that_it_does_not_name_by_its_uid(stag
             for home in (NAMESPACE, "kube-system")
         ),
     ]
-    assert [one.body for one in fenced if not one.fenced] == []
+    assert [item.body for item in fenced if not item.fenced] == []
     other = stage.operator.does("POST", path, eviction(**named))
     assert "the UID in the precondition" in json.dumps(other.body), "the fence let it pass, and it was another pod"
     assert stage.get("pod", "theirs")["metadata"]["name"] == "theirs"
@@ -444,7 +444,7 @@ def test_the_webhooks_token_changes_nothing_of_a_pod_but_its_own_gate(stage: Sta
     assert stage.webhook.operates(path, put(image, "evil:1"), put(gates, [{"name": "theirs/gate"}])).fenced
     lift = {"spec": {"schedulingGates": [{"$patch": "delete", "name": SLOT_LABEL}]}}
     assert stage.webhook.does("PATCH", path, lift, "application/strategic-merge-patch+json").done
-    assert [one["name"] for one in stage.get("pod", "to-lift")["spec"]["schedulingGates"]] == ["theirs/gate"]
+    assert [gate["name"] for gate in stage.get("pod", "to-lift")["spec"]["schedulingGates"]] == ["theirs/gate"]
 
 
 @pytest.mark.row("Cc")
@@ -460,7 +460,7 @@ def test_the_webhooks_token_takes_away_no_pod_but_those_with_a_slot(stage: Stage
         stage.webhook.merges(f"{path}/status", {"status": {"phase": "Failed"}}),
         stage.webhook.does("POST", f"{path}/exec?command=sh"),
     ]
-    assert [one.body for one in others if not one.forbidden] == []
+    assert [other.body for other in others if not other.forbidden] == []
     assert stage.webhook.does("DELETE", stage.path("pods", "to-replace")).done
 
 
@@ -513,7 +513,7 @@ def test_the_webhooks_token_writes_no_lease_but_those_of_slots(stage: Stage) -> 
         webhook.does("PUT", stage.path("leases", f"orders-{stage.uid[:8]}-8"), taken(8)),  # made by hand, empty
         webhook.does("PUT", stage.path("leases", name), taken(0)),
     ]
-    assert [one.body for one in steps if not one.done] == []
+    assert [step.body for step in steps if not step.done] == []
     bare = taken(0)
     del bare["metadata"]["labels"]
     assert webhook.does("PUT", stage.path("leases", name), bare).fenced
@@ -534,7 +534,7 @@ def test_the_webhooks_token_makes_nothing_else(stage: Stage) -> None:
         webhook.does("POST", stage.folder("secrets", **home), secret(name, data={"other": ""})),
         webhook.does("POST", stage.folder("events", **home), event("kubelet", NAMESPACE)),
     ]
-    assert [one.body for one in fenced if not one.fenced] == []
+    assert [item.body for item in fenced if not item.fenced] == []
     forbidden = [
         webhook.does("POST", stage.folder("secrets"), secret(name)),
         webhook.does("GET", stage.folder("secrets", **home)),
@@ -544,7 +544,7 @@ def test_the_webhooks_token_makes_nothing_else(stage: Stage) -> None:
         webhook.does("DELETE", f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{NAME}"),
         webhook.does("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{NAME}/token", {}),
     ]
-    assert [one.body for one in forbidden if not one.forbidden] == []
+    assert [item.body for item in forbidden if not item.forbidden] == []
     assert webhook.does("POST", stage.folder("secrets", **home), secret(name, data={"tls.key": ""})).done
 
 
@@ -556,7 +556,7 @@ def test_a_pinned_registration_is_not_the_webhooks_to_write(stage: Stage, tmp_pa
     assert not stage.webhook.operates(f"{path}?dryRun=All", *sent_away).forbidden
     values = {"fullnameOverride": NAME, "webhook": {"enabled": True, "caBundle": "QUJD"}}
     pinned = Helm(Binaries().path("helm"), tmp_path).render(VARIANTS["minimal"], values, namespace=NAMESPACE)
-    default = next(one for one in stage.release.roles() if one["metadata"]["name"] == f"{NAME}-webhook")
+    default = next(role for role in stage.release.roles() if role["metadata"]["name"] == f"{NAME}-webhook")
     try:
         stage.create_or_replace(pinned.one("ClusterRole", f"{NAME}-webhook"))
         wait_until(
@@ -662,21 +662,23 @@ def test_a_policy_of_several_workloads_needs_the_right_to_patch_each(stage: Stag
 def test_the_api_server_finds_nothing_to_say_about_the_expressions(stage: Stage) -> None:
     """It checks the types of what the fences read, and writes what it doubts into their status."""
     names = [
-        one["metadata"]["name"] for one in stage.release.rendered.objects if one["kind"].endswith("AdmissionPolicy")
+        item["metadata"]["name"] for item in stage.release.rendered.objects if item["kind"].endswith("AdmissionPolicy")
     ]
     assert len(names) == 6
 
     def checked() -> dict[str, Any]:
         found = [stage.get("validatingadmissionpolicy", name) for name in names]
-        return {one["metadata"]["name"]: one.get("status", {}) for one in found}
+        return {item["metadata"]["name"]: item.get("status", {}) for item in found}
 
     wait_until(
-        lambda: all("observedGeneration" in one for one in checked().values()),
+        lambda: all("observedGeneration" in item for item in checked().values()),
         part="kube-controller-manager",
         what="the fences' types",
         poll_s=0.5,
     )
-    doubts = {name: one["typeChecking"]["expressionWarnings"] for name, one in checked().items() if one["typeChecking"]}
+    doubts = {
+        name: item["typeChecking"]["expressionWarnings"] for name, item in checked().items() if item["typeChecking"]
+    }
     assert doubts == {}
 
 
@@ -687,10 +689,10 @@ def test_every_right_to_write_is_behind_a_fence(stage: Stage) -> None:
     free = {("webhook", "mutatingwebhookconfigurations")}  # one by name; the API server shows these to no policy
     writing = {"create", "update", "patch", "delete", "deletecollection", "*"}
     fenced = {
-        (one["metadata"]["labels"]["app.kubernetes.io/component"], resource)
-        for one in stage.release.rendered.objects
-        if one["kind"] == "ValidatingAdmissionPolicy"
-        for rule in one["spec"]["matchConstraints"]["resourceRules"]
+        (item["metadata"]["labels"]["app.kubernetes.io/component"], resource)
+        for item in stage.release.rendered.objects
+        if item["kind"] == "ValidatingAdmissionPolicy"
+        for rule in item["spec"]["matchConstraints"]["resourceRules"]
         for resource in rule["resources"]
     }
     granted = {
@@ -712,7 +714,7 @@ def test_every_right_to_write_is_behind_a_fence(stage: Stage) -> None:
 
 def test_fences_go_with_the_release(stage: Stage) -> None:
     """They stand in no namespace: each has the release's namespace in its name, so that no two releases share one."""
-    for one in stage.release.rendered.objects:
-        if one["kind"].startswith("ValidatingAdmissionPolicy"):
-            assert one["metadata"]["name"].endswith(f".{NAMESPACE}")
-            assert "namespace" not in one["metadata"]
+    for item in stage.release.rendered.objects:
+        if item["kind"].startswith("ValidatingAdmissionPolicy"):
+            assert item["metadata"]["name"].endswith(f".{NAMESPACE}")
+            assert "namespace" not in item["metadata"]

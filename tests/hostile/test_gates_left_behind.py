@@ -32,9 +32,9 @@ def gated_by_another(name: str) -> str:
 def gates(team: Team) -> dict[str, list[str]]:
     """Return the gates of each pod that is not being deleted."""
     return {
-        one["metadata"]["name"]: [gate["name"] for gate in one["spec"].get("schedulingGates", ())]
-        for one in team.get("pods")["items"]
-        if "deletionTimestamp" not in one["metadata"]
+        item["metadata"]["name"]: [gate["name"] for gate in item["spec"].get("schedulingGates", ())]
+        for item in team.get("pods")["items"]
+        if "deletionTimestamp" not in item["metadata"]
     }
 
 

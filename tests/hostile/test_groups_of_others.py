@@ -37,15 +37,15 @@ def seen(team: Team, operator: Operator, group: str) -> list[str]:
     status = json.dumps(team.status(group), sort_keys=True)
     items = team.get("events")["items"]
     events = [
-        f"{one['reason']}: {one['message']}"
-        for one in items
-        if one["involvedObject"].get("kind", "").startswith("Cons")
-        if one["involvedObject"]["name"] == group
+        f"{item['reason']}: {item['message']}"
+        for item in items
+        if item["involvedObject"].get("kind", "").startswith("Cons")
+        if item["involvedObject"]["name"] == group
     ]
     mine = (f'namespace="{team.namespace}"', f'policy="{group}"')
-    page = [line for line in operator.page("/metrics").splitlines() if all(one in line for one in mine)]
-    text = [re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME", one) for one in (status, *sorted(set(events)), *page)]
-    return [one.replace(group, "GROUP") for one in text]
+    page = [line for line in operator.page("/metrics").splitlines() if all(item in line for item in mine)]
+    text = [re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME", event) for event in (status, *sorted(set(events)), *page)]
+    return [item.replace(group, "GROUP") for item in text]
 
 
 def test_nobody_is_shown_anothers_group(storming: Team, new_team: NewTeam, operator: Operator) -> None:

@@ -114,7 +114,7 @@ def model(fleet: Fleet, group: str) -> dict[str, Any]:
 
 def declare(loud: Fleet) -> None:
     """Make policies that say how often members beat, of containers whose variables say nothing of it."""
-    unset = {one: {"name": f"NO_{one.upper()}"} for one in ("sessionTimeout", "heartbeatInterval", "fetchWait")}
+    unset = {item: {"name": f"NO_{item.upper()}"} for item in ("sessionTimeout", "heartbeatInterval", "fetchWait")}
     declared = {"sessionTimeout": "45s", "heartbeatInterval": DECLARED, "fetchWait": "500ms"}
     for cluster in CLUSTERS:
         loud.apply(json.dumps(policy(loud, cluster, env=unset, current=declared)))
@@ -155,7 +155,7 @@ def test_nobody_takes_a_budget_of_heartbeats_by_declaring_or_sending_them(
         ) as operator,
     ):
         wait_until(
-            lambda: all("verdict" in one.get("status", {}) for one in loud.policies().values()),
+            lambda: all("verdict" in policy.get("status", {}) for policy in loud.policies().values()),
             part=loud.namespace,
             what="a first look",
         )
@@ -164,20 +164,20 @@ def test_nobody_takes_a_budget_of_heartbeats_by_declaring_or_sending_them(
             calm.apply(json.dumps(policy(calm, cluster)))
         try:
             wait_until(  # pods have to run for a minute before values are recommended
-                lambda: {_interval(one) for one in calm.policies().values()} == {"3s → 1s"},
+                lambda: {_interval(policy) for policy in calm.policies().values()} == {"3s → 1s"},
                 part=calm.namespace,
                 what="shorter intervals that are recommended",
                 timeout_s=120,
             )
         except SandboxError as error:
-            told = "\n".join(map(written.told, calm.policies().values()))
-            raise AssertionError(f"{error}\n{told}") from error
+            report = "\n".join(map(written.told, calm.policies().values()))
+            raise AssertionError(f"{error}\n{report}") from error
         await_cycles(operator, 2)
-        current = {name: one["status"]["current"]["heartbeatInterval"] for name, one in loud.policies().items()}
+        current = {name: policy["status"]["current"]["heartbeatInterval"] for name, policy in loud.policies().items()}
         assert current == dict.fromkeys(loud.names, DECLARED)
-        for one in calm.policies().values():
-            assert _interval(one) == "3s → 1s", written.told(one)
-            assert "have a budget" not in scenario.condition(one, "Recommended")["message"]
+        for item in calm.policies().values():
+            assert _interval(item) == "3s → 1s", written.told(item)
+            assert "have a budget" not in scenario.condition(item, "Recommended")["message"]
 
 
 def _interval(policy: dict[str, Any]) -> str:

@@ -53,7 +53,9 @@ def stored(
         finally:
             await api.close()
         assert not isinstance(found, Unfitted)
-        return {(one.model.namespace, one.model.group): one.model for one in found if isinstance(one, Fitted)}, took_s
+        return {
+            (item.model.namespace, item.model.group): item.model for item in found if isinstance(item, Fitted)
+        }, took_s
 
     return asyncio.run(run())
 
@@ -87,7 +89,7 @@ def test_what_one_namespace_exports_hardly_moves_another_ones_session(places: Co
     ):
         poisoned = tenants.models(honest, tenants.rows("evil", groups, habit, seed=9))
         asked = {place for place in poisoned if place[0] == "victim"}
-        beside, _ = stored(places, [one for one in poisoned.values() if one.namespace == "victim"], asked)
+        beside, _ = stored(places, [item for item in poisoned.values() if item.namespace == "victim"], asked)
         for place in asked:
             assert 1 / FACTOR <= session_s(beside[place]) / session_s(alone[place]) <= FACTOR
 
@@ -107,7 +109,7 @@ def forged(team: Team, **changes: Any) -> dict[str, Any]:
             quantities={ABSENCE: absences, CRASH_DOWNTIME: crashes},
         )
     )
-    crash = next(one for one in document["spec"]["quantities"] if one["name"] == CRASH_DOWNTIME)
+    crash = next(quantity for quantity in document["spec"]["quantities"] if quantity["name"] == CRASH_DOWNTIME)
     crash.update(changes)
     return document
 
@@ -182,5 +184,5 @@ def test_a_flood_of_models_costs_another_namespace_nothing(places: ControlPlane)
     assert {mine, oldest} <= found.keys()
     assert sum(1 for namespace, _ in found if namespace == "evil") == SPARE + 1
     assert took_s < 20
-    (told,) = [one for one in logs if one.get("namespace") == "evil"]
-    assert told["left_out"] == FLOOD - SPARE - 1
+    (report,) = [log for log in logs if log.get("namespace") == "evil"]
+    assert report["left_out"] == FLOOD - SPARE - 1

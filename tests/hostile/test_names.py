@@ -60,10 +60,10 @@ def test_the_definitions_are_structural(sandbox: Sandbox) -> None:
     found = json.loads(sandbox.control_plane.kubectl("get", "crd", "--output=json"))["items"]
     names = {f"{kind.plural}.heartbeat-tuner.dev" for kind in crd.KINDS}
     conditions = {
-        (one["metadata"]["name"], condition["type"])
-        for one in found
-        if one["metadata"]["name"] in names
-        for condition in one["status"]["conditions"]
+        (item["metadata"]["name"], condition["type"])
+        for item in found
+        if item["metadata"]["name"] in names
+        for condition in item["status"]["conditions"]
         if condition["status"] == "True"
     }
     assert conditions == {(name, kind) for name in names for kind in ("Established", "NamesAccepted")}

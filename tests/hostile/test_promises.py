@@ -62,9 +62,11 @@ def test_accounts_read_no_secrets_and_the_fit_writes_models_only(sandbox: Sandbo
 
 def test_the_charts_pods_are_restricted(sandbox: Sandbox, restricted: str, release: Release) -> None:
     """The API server itself would run each of them where only restricted pods may; one that is not, it refuses."""
-    templates = [one["spec"]["template"] for one in release.rendered.objects if one["kind"] == "Deployment"]
+    templates = [item["spec"]["template"] for item in release.rendered.objects if item["kind"] == "Deployment"]
     templates += [
-        one["spec"]["jobTemplate"]["spec"]["template"] for one in release.rendered.objects if one["kind"] == "CronJob"
+        item["spec"]["jobTemplate"]["spec"]["template"]
+        for item in release.rendered.objects
+        if item["kind"] == "CronJob"
     ]
     assert len(templates) == 3
     for number, template in enumerate(templates):
@@ -86,11 +88,15 @@ def test_a_group_id_makes_up_no_series(new_team: NewTeam, operator: Operator) ->
     team.apply_policy_spec(groupId=INJECTED)
     wait_until(lambda: bool(team.status().get("verdict")), part="operator", what="the policy's status", poll_s=0.4)
     await_cycles(operator, 2)
-    samples = [one for family in text_string_to_metric_families(operator.page("/metrics")) for one in family.samples]
+    samples = [
+        sample for family in text_string_to_metric_families(operator.page("/metrics")) for sample in family.samples
+    ]
     assert {
-        one.labels["group"] for one in samples if one.labels.get("policy") == team.name and "group" in one.labels
+        sample.labels["group"]
+        for sample in samples
+        if sample.labels.get("policy") == team.name and "group" in sample.labels
     } == {INJECTED}
-    assert [one.labels for one in samples if one.name == "heartbeat_tuner_leader"] == [{}]
+    assert [sample.labels for sample in samples if sample.name == "heartbeat_tuner_leader"] == [{}]
 
 
 def _dry_run(sandbox: Sandbox, namespace: str, pod: dict[str, Any]) -> None:

@@ -36,9 +36,9 @@ def fleets(sandbox: Sandbox, operators: Operators) -> Iterator[tuple[Fleet, Flee
     with contextlib.ExitStack() as made:
         victim = made.enter_context(Fleet(sandbox, "victims", 1))
         tenant = made.enter_context(Fleet(sandbox, "tenants", PLACES + 1))
-        for one in (victim, tenant):
-            one.deploy(scenario.STORMING)
-            made.callback(one.kubectl, "delete", "namespace", one.namespace, "--wait=false")
+        for item in (victim, tenant):
+            item.deploy(scenario.STORMING)
+            made.callback(item.kubectl, "delete", "namespace", item.namespace, "--wait=false")
         full = f"--hard=pods={len(tenant.names)}"
         tenant.kubectl("create", "quota", "full", full, f"--namespace={tenant.namespace}")
         yield victim, tenant
@@ -77,5 +77,5 @@ def test_forged_rollouts_keep_nobody_waiting(sandbox: Sandbox, fleets: tuple[Fle
             raise AssertionError(f"{error}\n{written.told(victim.policies()[name])}") from error
         held = [line for line in operator.log.read_text().splitlines() if "rollouts under way" in line]
         assert any(f"Deployment {victim.namespace}/{name}" in line for line in held)
-        told = scenario.condition(victim.policies()[name], "Applied")
-        assert tenant.namespace not in told["message"]
+        condition = scenario.condition(victim.policies()[name], "Applied")
+        assert tenant.namespace not in condition["message"]

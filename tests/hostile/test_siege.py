@@ -51,23 +51,23 @@ def _besieged(port: int, said: bytes = ASKING) -> Iterator[list[socket.socket]]:
 
     slow = [threading.Thread(target=read_slowly) for _ in range(SLOW)]
     with contextlib.ExitStack() as closing:
-        for one in slow:
-            one.start()
+        for item in slow:
+            item.start()
         try:
             yield [closing.enter_context(_reader(port, said)) for _ in range(READERS)]
         finally:
             over.set()
-            for one in slow:
-                one.join()
+            for item in slow:
+                item.join()
 
 
 def _still_open(clients: list[socket.socket]) -> int:
     """Return how many the server has not closed."""
     found = 0
-    for one in clients:
-        one.setblocking(False)
+    for client in clients:
+        client.setblocking(False)
         try:
-            while one.recv(65_536):
+            while client.recv(65_536):
                 pass
         except BlockingIOError:
             found += 1

@@ -134,24 +134,24 @@ def _fit(stage: Stage) -> None:
 
     def ended() -> bool:
         status: Mapping[str, Any] = release.get("jobs", "first-fit").get("status", {})
-        return any(one["type"] in {"Complete", "Failed"} for one in status.get("conditions", ()))
+        return any(condition["type"] in {"Complete", "Failed"} for condition in status.get("conditions", ()))
 
     wait_until(ended, part="fit", what="its end", timeout_s=300, poll_s=1)
     log = release.kubectl("logs", "job/first-fit", "--tail=40")
     assert release.get("jobs", "first-fit")["status"].get("succeeded") == 1, log
     found = json.loads(stage.shop.kubectl("get", "consumergroupmodels", "--all-namespaces", "--output=json"))["items"]
-    fitted = {(one["metadata"]["namespace"], one["spec"]["groupId"]) for one in found}
-    assert fitted == {(one.namespace, one.group) for one in stage.fitted}
+    fitted = {(item["metadata"]["namespace"], item["spec"]["groupId"]) for item in found}
+    assert fitted == {(item.namespace, item.group) for item in stage.fitted}
 
 
 def _upgrade(stage: Stage) -> None:
     """Other values: other pods, one of which leads, and a policy that is told again what it was told."""
     release = stage.release
-    pods = {one["metadata"]["name"] for one in release.pods("operator")}
+    pods = {pod["metadata"]["name"] for pod in release.pods("operator")}
     release.upgrade("operator.interval=2s")
     assert release.configuration()["interval"] == "2s"
     release.await_leader()
-    assert not {one["metadata"]["name"] for one in release.pods("operator")} & pods
+    assert not {pod["metadata"]["name"] for pod in release.pods("operator")} & pods
     _await_healthy(stage)
 
 
@@ -211,7 +211,7 @@ def _await_webhook(stage: Stage) -> None:
 
     def known() -> bool:
         stage.shop.kubectl(*create, stdin=pod)
-        return any(stage.release.counted(one, _DRY_RUNS) for one in stage.release.pods("webhook"))
+        return any(stage.release.counted(pod, _DRY_RUNS) for pod in stage.release.pods("webhook"))
 
     wait_until(known, part="webhook", what="the policy", timeout_s=60, poll_s=0.5)
 
@@ -228,7 +228,7 @@ def _await_healthy(stage: Stage) -> None:
     """Wait until the operator's pods, which may be new, have looked at the group and found it well."""
 
     def healthy() -> bool:
-        looked = sum(stage.release.counted(one, _CYCLES) for one in stage.release.pods("operator"))
+        looked = sum(stage.release.counted(pod, _CYCLES) for pod in stage.release.pods("operator"))
         return looked >= 2 and stage.shop.policy(ORDERS).get("status", {}).get("verdict") in {"Healthy", "Unproven"}
 
     wait_until(healthy, part="operator", what="its verdict that the group is healthy", timeout_s=150, poll_s=1)
@@ -239,4 +239,4 @@ def _ids(shop: Tenant) -> list[str]:
 
 
 def _names(shop: Tenant) -> set[str]:
-    return {one["metadata"]["name"] for one in shop.get("pods", labels=f"app={STOCK}")["items"]}
+    return {item["metadata"]["name"] for item in shop.get("pods", labels=f"app={STOCK}")["items"]}

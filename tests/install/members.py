@@ -33,7 +33,7 @@ def deploy_java(tenant: Tenant, name: str, settings: JavaSettings, *, replicas: 
 def _contained(manifest: str) -> str:
     """Return the manifest of a process node's pods for a container node."""
     documents = list(yaml.safe_load_all(manifest))
-    (deployment,) = [one for one in documents if one["kind"] == "Deployment"]
+    (deployment,) = [document for document in documents if document["kind"] == "Deployment"]
     deployment["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
     pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]

@@ -81,7 +81,7 @@ class Release:
 
     def upgrade(self, *settings: str) -> None:
         """Upgrade it with other values, each like `operator.interval=5s`, and wait until its pods are ready."""
-        given = [f"--set={one}" for one in settings]
+        given = [f"--set={setting}" for setting in settings]
         self._run("upgrading", "upgrade", NAME, CHART, f"--values={self._values}", *given, wait=True)
 
     def rollback(self, revision: int) -> None:
@@ -103,7 +103,7 @@ class Release:
     def pods(self, component: str) -> list[Any]:
         """Return the pods of operator or webhook that are not Terminating."""
         items = self.get("pods", labels=f"app.kubernetes.io/component={component}")["items"]
-        return [one for one in items if "deletionTimestamp" not in one["metadata"]]
+        return [item for item in items if "deletionTimestamp" not in item["metadata"]]
 
     def leader(self) -> str:
         """Return who holds the operator's lease."""

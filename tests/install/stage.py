@@ -57,7 +57,7 @@ def staged() -> Iterator[Stage]:
             cluster = parts.enter_context(Cluster(RUN_DIR, images=archives, history=history))
             shop = Tenant(cluster, SHOP)
             shop.create()
-            for namespace in {one.namespace for one in fitted}:
+            for namespace in {item.namespace for item in fitted}:
                 Tenant(cluster, namespace).create()
             _provide_volume(cluster, RUN_DIR / "history")
         yield Stage(cluster, Release(cluster, binaries, _values(cluster)), shop, watch, fitted)

@@ -26,14 +26,14 @@ def run(program: str, *arguments: Path, timeout_s: float = 50) -> int:
 
 def test_it_has_a_network_of_its_own_and_no_way_out(tmp_path: Path) -> None:
     """A bridge and loopback, and no default route."""
-    told = tmp_path / "told"
+    report = tmp_path / "told"
     program = """
 import pathlib, socket, sys
 links = sorted(name for _, name in socket.if_nameindex())
 pathlib.Path(sys.argv[1]).write_text(f"{links}{pathlib.Path('/proc/net/route').read_text()}")
 """
-    assert run(program, told) == 0
-    links, routes = told.read_text().split("]")
+    assert run(program, report) == 0
+    links, routes = report.read_text().split("]")
     assert f"'{inside.BRIDGE}'" in links
     assert "'eth0'" not in links
     assert not [line for line in routes.splitlines() if line.split()[1:2] == ["00000000"]]

@@ -155,10 +155,10 @@ def test_the_operators_command_runs_without_a_shell(operator: Image) -> None:
 @pytest.mark.parametrize("command", ["run", "webhook"])
 def test_what_serves_loads_all_it_needs(operator: Image, command: str) -> None:
     """It gets as far as its configuration, which is after every import."""
-    told = operator.run(COMMAND, command, "--config", "/etc/heartbeat-tuner/config.yaml", without_shell=True)
-    assert told.returncode != 0
-    assert "/etc/heartbeat-tuner/config.yaml" in told.stderr
-    assert "Traceback" not in told.stderr
+    report = operator.run(COMMAND, command, "--config", "/etc/heartbeat-tuner/config.yaml", without_shell=True)
+    assert report.returncode != 0
+    assert "/etc/heartbeat-tuner/config.yaml" in report.stderr
+    assert "Traceback" not in report.stderr
 
 
 def test_every_client_of_the_operator_can_be_used(operator: Image) -> None:

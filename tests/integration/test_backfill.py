@@ -32,8 +32,8 @@ pytestmark = pytest.mark.timeout(180)
 DAYS: Final = 2
 UNTIL: Final = datetime(2026, 3, 10, 15, tzinfo=UTC)
 FLEET: Final = tuple(
-    dataclasses.replace(one, rollouts_per_day=1.0, crashes_per_day=0.5)
-    for one in fleet(4, kafkajs_share=0.25, namespaces=2, seed=4)
+    dataclasses.replace(item, rollouts_per_day=1.0, crashes_per_day=0.5)
+    for item in fleet(4, kafkajs_share=0.25, namespaces=2, seed=4)
 )
 """Two Java groups that poll quickly, one whose handlers take seconds, and a KafkaJS group."""
 
@@ -72,7 +72,7 @@ def groups(prometheus: str, history: Backfilled) -> Sequence[Group]:
 
     async def measured() -> Sequence[Group]:
         with sources.reading(prometheus, timeout_s=60, max_answer_bytes=2**28) as source:
-            return [await _measured(source, one, history, days=DAYS) for one in FLEET]
+            return [await _measured(source, item, history, days=DAYS) for item in FLEET]
 
     return asyncio.run(measured())
 
@@ -82,14 +82,14 @@ async def _measured(source: PrometheusSource, truth: GroupTruth, history: Backfi
     at, window = datetime.fromtimestamp(history.until_s, UTC), timedelta(days=days)
 
     async def read(conventions: Sequence[Convention]) -> Sequence[Series]:
-        names = {name for one in conventions for metric in one.metrics for name in metric.names}
+        names = {name for convention in conventions for metric in convention.metrics for name in metric.names}
         return await source.instant(queries.raw(names, namespaces=[truth.namespace], window=window), at=at)
 
     by_convention = resolver.by_group(
         await read(known_conventions.CONVENTIONS), known_conventions.CONVENTIONS, {place}
     )[place]
     convention, observed = resolver.followed(by_convention, known_conventions.of_library(truth.client))
-    pods = {(truth.namespace, one.labels[queries.POD_LABEL]) for group in observed.values() for one in group}
+    pods = {(truth.namespace, item.labels[queries.POD_LABEL]) for group in observed.values() for item in group}
     around = resolver.by_pod(await read(platform.CONVENTIONS), platform.CONVENTIONS, pods)
     return Group(truth, history.groups[place], convention, quantities.measured(observed, around))
 
@@ -97,19 +97,19 @@ async def _measured(source: PrometheusSource, truth: GroupTruth, history: Backfi
 def _over(found: Measured | Unknown, time_s: float) -> tuple[int, int]:
     """Return how many values surely were, and how many can have been, longer than a time."""
     assert isinstance(found, Measured), found
-    sure = sum(one.value_s > time_s for one in found.observations)
-    return sure, sum(one.at_most_s > time_s for one in found.observations)
+    sure = sum(observation.value_s > time_s for observation in found.observations)
+    return sure, sum(observation.at_most_s > time_s for observation in found.observations)
 
 
 def test_each_quantity_is_there_at_a_scrape_a_minute_or_says_why_not(groups: Sequence[Group]) -> None:
     """KafkaJS exports no maxima. Of quick pollers of Java evictions are not measured: their poll gaps show absences."""
-    for one in groups:
-        assert one.convention.name == CONVENTION[one.truth.client]
+    for group in groups:
+        assert group.convention.name == CONVENTION[group.truth.client]
         found: Mapping[str, object] = {
-            field.name: getattr(one.measured, field.name) for field in dataclasses.fields(one.measured)
+            field.name: getattr(group.measured, field.name) for field in dataclasses.fields(group.measured)
         }
         missing = {name for name, value in found.items() if isinstance(value, Unknown)}
-        assert missing == _not_measured(one.truth), one.truth
+        assert missing == _not_measured(group.truth), group.truth
 
 
 def _not_measured(truth: GroupTruth) -> set[str]:
@@ -120,47 +120,47 @@ def _not_measured(truth: GroupTruth) -> set[str]:
 
 def test_absences_are_seen_and_none_is_invented(groups: Sequence[Group]) -> None:
     """Two in one block are one; those of slow handlers show only where the collector counts them."""
-    for one in groups:
-        truth = one.truth
+    for group in groups:
+        truth = group.truth
         for level_s in (1.0, 2.0):
-            happened = one.happened.exceeding[level_s]
-            sure, possible = _over(one.measured.absences, level_s)
+            happened = group.happened.exceeding[level_s]
+            sure, possible = _over(group.measured.absences, level_s)
             least = 0.75 if truth.polls_quickly else 0.75 * truth.gc_share
             assert least * happened <= sure <= happened + 1, (truth, level_s)
             if truth.polls_quickly:
                 assert possible >= 0.85 * happened, (truth, level_s)
-        assert isinstance(one.measured.absences, Measured)
+        assert isinstance(group.measured.absences, Measured)
         if truth.polls_quickly:
-            assert one.measured.absences.largest_s == pytest.approx(one.happened.longest_s, abs=0.5)
+            assert group.measured.absences.largest_s == pytest.approx(group.happened.longest_s, abs=0.5)
 
 
 def test_poll_gaps_are_seen(groups: Sequence[Group]) -> None:
     """Where polls are quick, a long gap is an absence and a usual one."""
-    for one in groups:
-        if one.truth.client == JAVA and one.truth.polls_quickly:
-            happened = one.happened.exceeding[2.0]
-            sure, _ = _over(one.measured.poll_gaps, 2.0)
-            assert 0.85 * happened <= sure <= 1.3 * happened + 1, one.truth
+    for group in groups:
+        if group.truth.client == JAVA and group.truth.polls_quickly:
+            happened = group.happened.exceeding[2.0]
+            sure, _ = _over(group.measured.poll_gaps, 2.0)
+            assert 0.85 * happened <= sure <= 1.3 * happened + 1, group.truth
 
 
 def test_rebalances_are_counted_once_and_known_as_planned(groups: Sequence[Group]) -> None:
     """Three members count each. Of a rollout that is quicker than scrapes not all six rebalances are seen."""
-    for one in groups:
-        found = one.measured.rebalances
+    for group in groups:
+        found = group.measured.rebalances
         assert isinstance(found, measured.Rebalances)
-        assert found.unplanned == one.happened.unplanned, one.truth
-        assert one.happened.rollouts <= found.planned <= one.happened.planned, one.truth
+        assert found.unplanned == group.happened.unplanned, group.truth
+        assert group.happened.rollouts <= found.planned <= group.happened.planned, group.truth
 
 
 def test_downtime_lies_within_its_bounds(groups: Sequence[Group]) -> None:
     """Between scrapes a minute apart little is sure of it, but nothing is claimed that was not."""
     crashes = 0
-    for one in groups:
-        found = one.measured.crashes
+    for group in groups:
+        found = group.measured.crashes
         assert isinstance(found, Measured)
-        crashes += len(one.happened.downtimes_s)
+        crashes += len(group.happened.downtimes_s)
         sure = sorted((value.value_s for value in found.observations), reverse=True)
-        for at_least_s, waited_s in zip(sure, sorted(_waits_s(one), reverse=True), strict=False):
+        for at_least_s, waited_s in zip(sure, sorted(_waits_s(group), reverse=True), strict=False):
             assert at_least_s <= waited_s + 1
     assert crashes > 0
 

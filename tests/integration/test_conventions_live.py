@@ -96,8 +96,8 @@ class Story:
 
     def __init__(self, of: Recording) -> None:
         self.of = of
-        told_to_end = [one["at_s"] for one in of.meta["events"] if one["event"] == "told to end"]
-        self.since_s = next(one["at_s"] for one in of.meta["events"] if one["event"] == "ended")
+        told_to_end = [event["at_s"] for event in of.meta["events"] if event["event"] == "told to end"]
+        self.since_s = next(event["at_s"] for event in of.meta["events"] if event["event"] == "ended")
         self.now_s = told_to_end[1] - 0.5
         self.pods = [
             name
@@ -111,8 +111,8 @@ class Story:
 
     def counted(self, kind: str) -> int:
         """Return how many evictions, or leaves for want of a poll, the broker knows of: of pods that were not ended."""
-        events = [one for one in self.of.meta["truth"][kind] if one["pod"] in self.pods]
-        return sum(1 for one in events if self.within(one["at_s"]))
+        events = [item for item in self.of.meta["truth"][kind] if item["pod"] in self.pods]
+        return sum(1 for event in events if self.within(event["at_s"]))
 
     def beats(self) -> int:
         """Return how many heartbeats the broker accepted."""
@@ -122,7 +122,7 @@ class Story:
         """Return how often a member joined, settled as the record counts."""
         settled = self.since_s + record.SETTLING.total_seconds()
         pods = self.of.meta["truth"]["pods"]
-        joins = [one for name in self.pods for one in pods[name]["joins"] if settled < one["at_s"] <= self.now_s]
+        joins = [join for name in self.pods for join in pods[name]["joins"] if settled < join["at_s"] <= self.now_s]
         return len(joins) / len(self.pods)
 
 
@@ -135,13 +135,13 @@ async def measured(
     since, now = (datetime.fromtimestamp(began_s + at_s, UTC) for at_s in (story.since_s, story.now_s))
     conventions = known_conventions.of_library(of.meta["client"]["library"]) or known_conventions.CONVENTIONS
     found: list[Series] = []
-    for quantity in (one for one in Quantity if one.scope is Scope.MEMBER):
+    for quantity in (item for item in Quantity if item.scope is Scope.MEMBER):
         if names := known_conventions.names(conventions, quantity):
             asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=story.now_s))
             found += await source.instant(asked, at=now)
     group = (name, of.meta["group"])
-    placed = [(resolver.place_of(one.labels, known_conventions.CONVENTIONS, {group}, own_ids), one) for one in found]
-    known = [(place, one.in_unit(place.metric.unit_s)) for place, one in placed if place is not None]
+    placed = [(resolver.place_of(item.labels, known_conventions.CONVENTIONS, {group}, own_ids), item) for item in found]
+    known = [(place, item.in_unit(place.metric.unit_s)) for place, item in placed if place is not None]
     by_convention = resolver.sorted_out(known).get(group, {})
     convention, observed = resolver.followed(by_convention, conventions)
     limit_s = of.meta["settings"].get("max_poll_interval_s")
@@ -162,8 +162,8 @@ async def measured(
 
 def test_every_recording_is_either_measured_or_refused() -> None:
     """A new one says which of them it is."""
-    told = [*MEASURED, *EVICTIONS_UNCOUNTED, *REFUSED, *NO_CONSUMERS]
-    assert sorted(told) == recording.names()
+    report = [*MEASURED, *EVICTIONS_UNCOUNTED, *REFUSED, *NO_CONSUMERS]
+    assert sorted(report) == recording.names()
 
 
 @pytest.mark.parametrize("name", [*MEASURED, *EVICTIONS_UNCOUNTED])
@@ -202,7 +202,7 @@ async def test_a_connect_worker_is_measured_where_its_client_id_is_known(
     name = "jmx-1-connect"
     of = replayed.recordings[name]
     beats = "kafka_connect_connect_coordinator_metrics_heartbeat"
-    workers = [one.labels for one in of.series if one.labels["__name__"] == beats]
+    workers = [series_.labels for series_ in of.series if series_.labels["__name__"] == beats]
     own_ids = {
         (name, labels["pod"], resolver.unquoted(labels["client_id"])): (name, of.meta["group"]) for labels in workers
     }

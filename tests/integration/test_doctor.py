@@ -107,9 +107,9 @@ def doctor(prometheus: Prometheus, *arguments: str) -> tuple[int, dict[str, Any]
 def test_a_motley_site_is_seen_as_it_is(bare: Prometheus) -> None:
     """Every group with its exporter, and what each lacks, in the first look."""
     status, found = doctor(bare)
-    groups = {one["group"]: one for one in found["groups"]}
+    groups = {group["group"]: group for group in found["groups"]}
     assert status == 1
-    assert {name: (one["convention"], one["measurable"]) for name, one in groups.items()} == {
+    assert {name: (group["convention"], group["measurable"]) for name, group in groups.items()} == {
         "orders": ("kafkajs", True),
         "whole": ("micrometer", True),
         "poor": ("strimzi", True),
@@ -124,9 +124,9 @@ def test_a_motley_site_is_seen_as_it_is(bare: Prometheus) -> None:
     )
     assert groups["poor"]["quantities"]["pollGapMax"] is False
     assert groups["mute"]["quantities"]["pollGapMax"] is True  # there, though it is no number yet
-    told = {(one["id"], one["subject"][0]) for one in found["findings"]}
-    assert {(name, "whole") for name in NOTHING_AROUND} <= told
-    assert {one for one in told if one[0] not in {*NOTHING_AROUND, "no-event-loop"}} == {
+    report = {(finding["id"], finding["subject"][0]) for finding in found["findings"]}
+    assert {(name, "whole") for name in NOTHING_AROUND} <= report
+    assert {item for item in report if item[0] not in {*NOTHING_AROUND, "no-event-loop"}} == {
         ("group-not-told", "pods"),
         ("needed-missing", "mute"),
         ("stale", "ended"),
@@ -140,7 +140,7 @@ def test_a_whole_namespace_and_a_whole_group_are_well(bare: Prometheus) -> None:
     """What is wrong elsewhere is not theirs."""
     status, found = doctor(bare, "--namespace", "shop")
     assert status == 0
-    assert [one["group"] for one in found["groups"]] == ["orders"]
+    assert [group["group"] for group in found["groups"]] == ["orders"]
     assert doctor(bare, "--group", "whole")[0] == 0
     assert doctor(bare, "--group", NASTY)[0] == 0
     status, found = doctor(bare, "--group", "order")
@@ -152,7 +152,7 @@ def test_text_is_harmless_and_its_snippets_are_whole(bare: Prometheus) -> None:
     """However the labels look."""
     status, said = run("doctor", "--prometheus", bare.url)
     assert status == 1
-    assert all(one.isprintable() or one == "\n" for one in said)
+    assert all(item.isprintable() or item == "\n" for item in said)
     assert 'rebalances: "app_kafka_rebalance_total"' in said
 
 
@@ -169,7 +169,7 @@ def test_a_storm_is_cured_from_metrics_alone(bare: Prometheus) -> None:
         ["orders-0", "orders-1", "orders-2"],
     )
     assert found["measured"]["evictions"] > 2_000
-    assert {name: one["recommendedMilliseconds"] for name, one in found["settings"].items()} == {
+    assert {name: setting["recommendedMilliseconds"] for name, setting in found["settings"].items()} == {
         "sessionTimeout": 30_000,
         "heartbeatInterval": 1_000,
         "fetchWait": 1_000,
@@ -192,7 +192,7 @@ def test_a_model_joins_what_the_exporter_tells(bare: Prometheus, tmp_path: Path)
     assert (status, found["reason"], found["members"], found["partitions"]) == (1, "TooLittleData", 1, 1)
     assert found["forecast"]["now"]["detectionSeconds"] > 40
     status, said = run("explain", *given)
-    assert (status, "cost" in {one["link"] for one in json.loads(said)["links"]}) == (1, True)
+    assert (status, "cost" in {link["link"] for link in json.loads(said)["links"]}) == (1, True)
     status, said = run("simulate", *given, "--to", "session-timeout=20s", "--days", "1")
     assert (status, set(json.loads(said)["scenes"])) == (0, {"now", "whatIf"})
 
@@ -255,15 +255,15 @@ def test_the_counters_that_are_to_be_pasted_are_those_that_are_known(tmp_path: P
     (tmp_path / "pasted.js").write_text(script)
     (tmp_path / "node_modules").symlink_to(packages)
     done = subprocess.run(["node", "pasted.js"], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)
-    told = {}
+    report = {}
     for line in done.stdout.splitlines():
         name, _, rest = line.partition("{")
         if rest:
             labels = {"__name__": name, **yaml.safe_load("{" + rest.rpartition("}")[0].replace("=", ": ") + "}")}
             metric = kafkajs_metrics.EXPORTER.metric_of(labels)
             if metric is not None:
-                told[metric.quantity] = (labels["group_id"], rest.rpartition(" ")[2])
-    assert told == dict.fromkeys(kafkajs_metrics.EXPORTER.needed, ("GROUP", "0"))
+                report[metric.quantity] = (labels["group_id"], rest.rpartition(" ")[2])
+    assert report == dict.fromkeys(kafkajs_metrics.EXPORTER.needed, ("GROUP", "0"))
 
 
 def test_it_answers_soon(bare: Prometheus) -> None:

@@ -65,7 +65,7 @@ def lacks(group: dict[str, Any]) -> set[str]:
 
 def test_real_exporters_are_known_by_what_they_export(found: dict[str, Any]) -> None:
     """Without a word of configuration."""
-    groups = {one["namespace"]: one for one in found["groups"]}
+    groups = {group["namespace"]: group for group in found["groups"]}
     assert {name: (groups[name]["convention"], lacks(groups[name])) for name in WHOLE} == {
         name: (convention, set()) for name, convention in WHOLE.items()
     }
@@ -75,18 +75,24 @@ def test_real_exporters_are_known_by_what_they_export(found: dict[str, Any]) -> 
 
 def test_what_is_not_translated_is_mapped(found: dict[str, Any]) -> None:
     """OpenTelemetry's names in UTF-8 are known; its labels for namespace and pod are not the usual ones."""
-    fixes = [yaml.safe_load(one["fix"]["snippet"]) for one in found["findings"] if one["id"] == "namespace-not-told"]
-    mapped = [one["spec"]["metrics"] for one in fixes if "spec" in one]
+    fixes = [
+        yaml.safe_load(finding["fix"]["snippet"])
+        for finding in found["findings"]
+        if finding["id"] == "namespace-not-told"
+    ]
+    mapped = [fix["spec"]["metrics"] for fix in fixes if "spec" in fix]
     assert {"labels": {"namespace": "k8s.namespace.name", "pod": "k8s.pod.name"}} in mapped
     assert {"labels": {"namespace": "k8s_namespace_name", "pod": "k8s_pod_name"}} in mapped
 
 
 def test_a_rate_is_no_count(found: dict[str, Any]) -> None:
     """An unknown name that ends like a rate is not taken for what it is a rate of."""
-    fixes = [yaml.safe_load(one["fix"]["snippet"]) for one in found["findings"] if one["id"] == "names-unknown"]
-    mapped = [one["spec"]["metrics"] for one in fixes]
+    fixes = [
+        yaml.safe_load(finding["fix"]["snippet"]) for finding in found["findings"] if finding["id"] == "names-unknown"
+    ]
+    mapped = [fix["spec"]["metrics"] for fix in fixes]
     assert mapped
-    assert not any("rate" in name for one in mapped for name in one["names"].values())
+    assert not any("rate" in name for item in mapped for name in item["names"].values())
 
 
 AROUND: Final = {
@@ -108,11 +114,11 @@ def moved(of: Recording) -> Recording:
     def labels(one: Series) -> dict[str, str]:
         if "pod" not in one.labels or not one.labels["__name__"].startswith(("kube_", "container_")):
             return {**one.labels, "namespace": "moved"}
-        kept = {name: value for name, value in one.labels.items() if name not in {"namespace", "pod"}}
-        return {**kept, "exported_namespace": "moved", "exported_pod": one.labels["pod"], "pod": "the-exporters-own"}
+        stored = {name: value for name, value in one.labels.items() if name not in {"namespace", "pod"}}
+        return {**stored, "exported_namespace": "moved", "exported_pod": one.labels["pod"], "pod": "the-exporters-own"}
 
     found = Recording(of.folder, of.meta)
-    found.__dict__["series"] = [Series(labels(one), one.times_ms, one.values) for one in of.series]
+    found.__dict__["series"] = [Series(labels(series_), series_.times_ms, series_.values) for series_ in of.series]
     return found
 
 
@@ -133,19 +139,19 @@ def fresh(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Itera
 @pytest.mark.parametrize("name", AROUND)
 def test_what_real_exporters_show_around_a_pod_is_found(fresh: dict[str, Any], name: str) -> None:
     """JVM, Node, cAdvisor, kube-state-metrics and Prometheus itself, by the labels that they really have."""
-    (group,) = [one for one in fresh["groups"] if one["namespace"] == name]
+    (group,) = [group for group in fresh["groups"] if group["namespace"] == name]
     witnesses, missing = AROUND[name]
     quantities = group["covered"]["quantities"]
     assert set(group["covered"]["absencesShownBy"]) == witnesses
-    lacking = {one for one, told in quantities.items() if not told["measurable"]}
+    lacking = {name for name, quantity in quantities.items() if not quantity["measurable"]}
     assert lacking - (NEVER if group["convention"] == "kafkajs" else set()) == missing
     assert (quantities["rebalances"]["because"] is None) == (name == "kubernetes")
 
 
 def test_a_scrape_that_keeps_no_labels_is_known_by_what_it_makes_of_them(fresh: dict[str, Any]) -> None:
     """The commonest reason for which kube-state-metrics is there and no use."""
-    (group,) = [one for one in fresh["groups"] if one["namespace"] == "moved"]
+    (group,) = [group for group in fresh["groups"] if group["namespace"] == "moved"]
     assert group["covered"]["quantities"]["restarts"]["fix"]["snippet"] == "honor_labels: true\n"
-    told = [one["message"] for one in fresh["findings"] if one["id"] == "labels-not-kept"]
-    assert any("restarts are not timed" in one for one in told)
-    assert any("CPU throttling is not seen" in one for one in told)
+    report = [finding["message"] for finding in fresh["findings"] if finding["id"] == "labels-not-kept"]
+    assert any("restarts are not timed" in item for item in report)
+    assert any("CPU throttling is not seen" in item for item in report)

@@ -161,7 +161,7 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
             ("patch", "consumergroupmodels.heartbeat-tuner.dev", namespace),
             ("create", "consumergroupmodels.heartbeat-tuner.dev", namespace),
         ]
-        assert [one for one in refused if may(*one)] == []
+        assert [item for item in refused if may(*item)] == []
     finally:
         control_plane.kubectl("delete", "namespace", own, "--wait=false")
         for kind in ("clusterrole", "clusterrolebinding"):

@@ -171,16 +171,16 @@ async def test_a_wrong_password_is_told(scram: KafkaAccess, mechanism: str, word
     """In the broker's words."""
     assert scram.password_file is not None
     scram.password_file.write_text(WRONG_PASSWORD)
-    told = await refusal(dataclasses.replace(scram, mechanism=mechanism))
-    assert f"does not accept the operator's user name or password by {mechanism}: " in told
-    assert words in told
+    report = await refusal(dataclasses.replace(scram, mechanism=mechanism))
+    assert f"does not accept the operator's user name or password by {mechanism}: " in report
+    assert words in report
 
 
 async def test_an_authority_that_did_not_sign_the_broker_is_told(doors: Doors, scram: KafkaAccess) -> None:
     """The file is named by its field."""
-    told = await refusal(dataclasses.replace(scram, ca_file=doors.other_ca))
-    assert "shows a certificate that is not trusted: unable to get local issuer certificate" in told
-    assert "by tls.caFile" in told
+    report = await refusal(dataclasses.replace(scram, ca_file=doors.other_ca))
+    assert "shows a certificate that is not trusted: unable to get local issuer certificate" in report
+    assert "by tls.caFile" in report
     assert "by the system's authorities" in await refusal(dataclasses.replace(scram, ca_file=None))
 
 
@@ -195,20 +195,20 @@ async def test_what_is_wrong_with_a_broker_s_certificate_is_told(
     locked: Kafka, certified: KafkaAccess, listener: str, words: str
 ) -> None:
     """A wrong host name and an old certificate are not a wrong authority."""
-    told = await refusal(dataclasses.replace(certified, bootstrap_servers=locked.address(listener)))
-    assert f"shows a certificate that is not trusted: {words}" in told
+    report = await refusal(dataclasses.replace(certified, bootstrap_servers=locked.address(listener)))
+    assert f"shows a certificate that is not trusted: {words}" in report
 
 
 async def test_a_missing_certificate_of_our_own_is_told(certified: KafkaAccess) -> None:
     """The broker says no more than that it is bad."""
-    told = await refusal(dataclasses.replace(certified, cert_file=None, key_file=None))
-    assert "does not accept the certificate of tls.certFile (none is set): bad certificate" in told
+    report = await refusal(dataclasses.replace(certified, cert_file=None, key_file=None))
+    assert "does not accept the certificate of tls.certFile (none is set): bad certificate" in report
 
 
 async def test_a_plain_listener_asked_by_tls_is_told(locked: Kafka, certified: KafkaAccess) -> None:
     """The wrong port, or the wrong protocol."""
-    told = await refusal(dataclasses.replace(certified, bootstrap_servers=locked.bootstrap))
-    assert "does not speak TLS there, and securityProtocol is SSL" in told
+    report = await refusal(dataclasses.replace(certified, bootstrap_servers=locked.bootstrap))
+    assert "does not speak TLS there, and securityProtocol is SSL" in report
 
 
 @pytest.mark.parametrize("listener", [TLS, SASL_TLS, SASL_CLEAR])
@@ -249,9 +249,9 @@ async def test_keys_that_librdkafka_does_not_take_are_told(
         (dataclasses.replace(certified, cert_file=garbage), "tls.certFile failed"),
         (dataclasses.replace(certified, ca_file=garbage), "tls.caFile failed"),
     ):
-        told = await refusal(access)
-        assert "cannot be asked: " in told
-        assert words in told
+        report = await refusal(access)
+        assert "cannot be asked: " in report
+        assert words in report
 
 
 async def test_files_that_changed_are_used_at_once(locked: Kafka, scram: KafkaAccess) -> None:
@@ -327,9 +327,9 @@ async def test_a_dead_cluster_does_not_delay_the_others(certified: KafkaAccess) 
         assert isinstance((await groups.describe("main", [GROUP]))[GROUP], Group)
         assert time.monotonic() - began < timeout.total_seconds() * 0.9
         assert not any(task.done() for task in waiting)
-        told = await asyncio.gather(*waiting, return_exceptions=True)
-    assert {type(error) for error in told} == {ClusterUnreachableError}
-    assert str(told[0]).endswith("did not answer: Connection refused")
+        gather = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(error) for error in gather} == {ClusterUnreachableError}
+    assert str(gather[0]).endswith("did not answer: Connection refused")
 
 
 async def looked(access: KafkaAccess, group_ids: Sequence[str]) -> tuple[dict[str, str | Group], Cluster, str]:
@@ -338,7 +338,9 @@ async def looked(access: KafkaAccess, group_ids: Sequence[str]) -> tuple[dict[st
         found = await groups.describe("main", group_ids)
         cluster = await groups.cluster("main")
     texts = {
-        group_id: one.message if isinstance(one, UnreadableGroup) else one for group_id, one in found.items() if one
+        group_id: item.message if isinstance(item, UnreadableGroup) else item
+        for group_id, item in found.items()
+        if item
     }
     return texts, cluster, str(logs)
 
@@ -419,7 +421,7 @@ async def test_the_documented_rights_are_enough(locked: Kafka, scram: KafkaAcces
     found, cluster, logged = await looked(
         dataclasses.replace(scram, username="documented"), [GROUP, CONSUMER_GROUP, "not-there"]
     )
-    assert {type(one) for one in found.values()} == {Group}
+    assert {type(item) for item in found.values()} == {Group}
     assert set(found) == {GROUP, CONSUMER_GROUP}
     assert not cluster.bounds_assumed
     assert logged == "[]"

@@ -107,11 +107,11 @@ async def test_one_leads_and_the_other_takes_over_when_it_dies(
 
     async def count() -> None:
         while True:
-            both.append(sum(one.elector.leads for one in candidates))
+            both.append(sum(candidate.elector.leads for candidate in candidates))
             await asyncio.sleep(0.01)
 
     counting = asyncio.create_task(count())
-    await until(lambda: any(one.elector.leads for one in candidates))
+    await until(lambda: any(candidate.elector.leads for candidate in candidates))
     first, second = sorted(candidates, key=lambda one: not one.elector.leads)
     await asyncio.sleep(2 * SHORT.lease_duration.total_seconds())
     assert first.elector.leads

@@ -84,9 +84,9 @@ def read(plane: ControlPlane, namespace: str) -> dict[str, Fitted | Unreadable]:
             found = await store.read()
             assert not isinstance(found, Unfitted)
             return {
-                (one.model if isinstance(one, Fitted) else one).group: one
-                for one in found
-                if (one.model if isinstance(one, Fitted) else one).namespace == namespace
+                (item.model if isinstance(item, Fitted) else item).group: item
+                for item in found
+                if (item.model if isinstance(item, Fitted) else item).namespace == namespace
             }
 
     return asyncio.run(run())
@@ -115,15 +115,15 @@ def test_models_are_read_back_as_they_were_written(plane: ControlPlane, namespac
 
     first = write(plane, *group)
     again = write(
-        plane, *(dataclasses.replace(one, job="fit-2", fitted_at=one.fitted_at + timedelta(days=1)) for one in group)
+        plane, *(dataclasses.replace(item, job="fit-2", fitted_at=item.fitted_at + timedelta(days=1)) for item in group)
     )
     newer = write(plane, dataclasses.replace(group[0], days=13), *group[1:])
 
     assert first == Written(6, 0, [])
     assert again == Written(0, 6, [])
     assert newer == Written(1, 5, [])
-    back = {name: one.model for name, one in read(plane, namespace).items() if isinstance(one, Fitted)}
-    assert back == {one.group: one for one in [dataclasses.replace(group[0], days=13), *group[1:]]}
+    back = {name: item.model for name, item in read(plane, namespace).items() if isinstance(item, Fitted)}
+    assert back == {item.group: item for item in [dataclasses.replace(group[0], days=13), *group[1:]]}
 
 
 def test_a_rejected_tail_does_not_take_the_last_good_one_away(plane: ControlPlane, namespace: str) -> None:
@@ -162,7 +162,7 @@ def test_what_kubectl_shows(plane: ControlPlane, namespace: str) -> None:
 
     assert shown[0].split() == ["NAME", "GROUP", "CLIENT", "DAYS", "UNTIL", "FITTED", "REJECTED", "AGE"]
     assert shown[1].split()[:7] == ["orders", "orders", "kafkajs", "14", "2026-03-01", "1", "0"]
-    assert "NonStructuralSchema" not in {one["type"] for one in definition["status"]["conditions"]}
+    assert "NonStructuralSchema" not in {condition["type"] for condition in definition["status"]["conditions"]}
     assert manager == FIELD_MANAGER
 
 
@@ -225,15 +225,15 @@ def test_failures_are_told_and_cost_no_other_model(plane: ControlPlane, namespac
     )
     gone = groups("gone-since-yesterday", *(f"group-{number}" for number in range(30)))
 
-    told = write(
+    report = write(
         plane, *gone, *groups(namespace, "orders", "taken", "bad\nname"), fitted.model(namespace="../kube-system")
     )
 
-    assert told.written == 1
-    assert told.unchanged == 0
-    assert told.gone == ("namespace gone-since-yesterday: does not exist; 30 models not written",)
-    assert len(told.failed) == 3
-    one, third, fourth = told.failed
+    assert report.written == 1
+    assert report.unchanged == 0
+    assert report.gone == ("namespace gone-since-yesterday: does not exist; 30 models not written",)
+    assert len(report.failed) == 3
+    one, third, fourth = report.failed
     assert "'../kube-system' is no namespace" in one
     assert "control or replacement characters" in third + fourth
     assert 'conflict with "me"' in third + fourth
@@ -274,13 +274,13 @@ def test_who_may_not_gets_no_models_and_writes_none(plane: ControlPlane, namespa
         async with connected(plane, user="operator") as store:
             return await store.read()
 
-    told = write(plane, *groups(namespace, "a", "b", "c"), user="operator")
+    report = write(plane, *groups(namespace, "a", "b", "c"), user="operator")
 
     assert asyncio.run(look()) == Unfitted("the operator may not list ConsumerGroupModels")
-    assert (told.written, len(told.failed)) == (0, 1)
-    assert f"namespace {namespace}: the API server refused GET" in told.failed[0]
-    assert "403" in told.failed[0]
-    assert told.failed[0].endswith("; 3 models not written")
+    assert (report.written, len(report.failed)) == (0, 1)
+    assert f"namespace {namespace}: the API server refused GET" in report.failed[0]
+    assert "403" in report.failed[0]
+    assert report.failed[0].endswith("; 3 models not written")
 
 
 def test_a_quota_and_a_model_too_large_cost_what_they_refuse(plane: ControlPlane, namespace: str) -> None:
@@ -298,16 +298,16 @@ def test_a_quota_and_a_model_too_large_cost_what_they_refuse(plane: ControlPlane
 
     first = write(plane, *groups(namespace, "orders"))
     plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(quota))
-    told = write(plane, *groups(namespace, "orders", "bills"), huge, many)
+    report = write(plane, *groups(namespace, "orders", "bills"), huge, many)
 
     assert first == Written(1, 0, [])
-    assert (told.written, told.unchanged) == (0, 1)
-    assert sorted(sentence.split(": ")[0] for sentence in told.failed) == [
+    assert (report.written, report.unchanged) == (0, 1)
+    assert sorted(sentence.split(": ")[0] for sentence in report.failed) == [
         f"group {namespace}/{name}" for name in ("bills", "huge", "many")
     ]
-    assert "quota: few" in "".join(told.failed)  # exceeded, or not counted yet
-    assert "is longer than the maximum length, 253" in "".join(told.failed)
-    assert "spec.quantities: there are more entries than the maximum, 16" in "".join(told.failed)
+    assert "quota: few" in "".join(report.failed)  # exceeded, or not counted yet
+    assert "is longer than the maximum length, 253" in "".join(report.failed)
+    assert "spec.quantities: there are more entries than the maximum, 16" in "".join(report.failed)
 
 
 async def test_an_api_server_that_falls_silent_ends_a_namespace_soon(plane: ControlPlane, namespace: str) -> None:
@@ -320,14 +320,14 @@ async def test_an_api_server_that_falls_silent_ends_a_namespace_soon(plane: Cont
             wire.delay(0.1)
             asyncio.get_running_loop().call_later(1.0, wire.black_hole)
             began = time.monotonic()
-            told = await store.write(group)
+            report = await store.write(group)
             took_s = time.monotonic() - began
             wire.heal()
             again = await store.write(group)
         await asyncio.sleep(GOODBYE_S)
 
-    assert 0 <= told.written < 60
-    assert told.failed[-1].startswith(f"namespace {namespace}: the API server does not answer any more; ")
+    assert 0 <= report.written < 60
+    assert report.failed[-1].startswith(f"namespace {namespace}: the API server does not answer any more; ")
     assert took_s < 60
     assert again.failed == []
     assert again.written + again.unchanged == 60
@@ -354,20 +354,20 @@ def test_without_the_definition_there_are_no_models(plane: ControlPlane) -> None
             return await store.read(), str(refused.value)
 
     try:
-        seen, told = asyncio.run(run())
+        seen, report = asyncio.run(run())
     finally:
         plane.kubectl("apply", f"--filename={DEFINITION}")
         plane.await_definitions()
 
     assert seen == Unfitted("the API server does not know ConsumerGroupModels")
-    assert "kubectl apply -f crds/" in told
+    assert "kubectl apply -f crds/" in report
 
 
 @pytest.mark.parametrize("without", ["", "list", "create", "patch"])
 def test_the_documented_role_is_what_the_fit_needs(plane: ControlPlane, namespace: str, without: str) -> None:
     """With all of it models are written, and written again; without any one verb they are not."""
     documents = list(yaml.safe_load_all((CRDS.parent / "docs" / "how-to" / "fit.yaml").read_text()))
-    (role,) = (one for one in documents if one["kind"] == "ClusterRole")
+    (role,) = (document for document in documents if document["kind"] == "ClusterRole")
     (rule,) = role["rules"]
     rule["verbs"] = [verb for verb in rule["verbs"] if verb != without]
     account = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "operator"}
@@ -380,9 +380,9 @@ def test_the_documented_role_is_what_the_fit_needs(plane: ControlPlane, namespac
         plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(body))
     first, second = groups(namespace, "orders")[0], dataclasses.replace(groups(namespace, "orders")[0], days=13)
 
-    told = [write(plane, one, user="operator") for one in (first, second)]
+    report = [write(plane, item, user="operator") for item in (first, second)]
 
     if without:
-        assert all("403" in one.failed[0] for one in told)
+        assert all("403" in item.failed[0] for item in report)
     else:
-        assert told == [Written(1, 0, []), Written(1, 0, [])]
+        assert report == [Written(1, 0, []), Written(1, 0, [])]

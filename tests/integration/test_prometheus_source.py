@@ -184,7 +184,7 @@ def now() -> datetime:
 async def test_raw_samples(source: PrometheusSource) -> None:
     """With their own times."""
     found = await source.instant("few[2h]", at=now())
-    samples = {one.labels["pod"]: [(sample.time_s, sample.value) for sample in one.samples] for one in found}
+    samples = {item.labels["pod"]: [(sample.time_s, sample.value) for sample in item.samples] for item in found}
     assert samples == {
         "a": [(BEGAN, 1), (BEGAN + 1, 2), (BEGAN + 2, 3)],
         "b": [(BEGAN, 4), (BEGAN + 1, 5), (BEGAN + 2, 6)],
@@ -195,7 +195,7 @@ async def test_raw_samples(source: PrometheusSource) -> None:
 async def test_raw_samples_of_the_past(source: PrometheusSource) -> None:
     """A backfill goes back in slices."""
     found = await source.instant("few[2h]", at=datetime.fromtimestamp(BEGAN + 1, UTC))
-    assert [len(one.samples) for one in found] == [2, 2]
+    assert [len(item.samples) for item in found] == [2, 2]
 
 
 async def test_an_instant_vector(source: PrometheusSource) -> None:
@@ -203,14 +203,14 @@ async def test_an_instant_vector(source: PrometheusSource) -> None:
     found = await source.vector(
         'count by (__name__) ({__name__=~"few|many"})', at=datetime.fromtimestamp(BEGAN + 2, UTC)
     )
-    assert {one.labels["__name__"]: one.samples[0].value for one in found} == {"few": 2, "many": 11}
+    assert {item.labels["__name__"]: item.samples[0].value for item in found} == {"few": 2, "many": 11}
 
 
 async def test_label_sets(source: PrometheusSource) -> None:
     """Of all selectors, each once; more than are asked for are an error, not a part."""
     times = {"start": now() - timedelta(hours=1), "end": now()}
     found = await source.series(["few", 'few{pod="a"}'], **times, limit=2)
-    assert sorted(one["pod"] for one in found) == ["a", "b"]
+    assert sorted(item["pod"] for item in found) == ["a", "b"]
     with refused(MetricsCause.TOO_MUCH, "more than 5 series; tried the series of few or many"):
         await source.series(["few", "many"], **times, limit=5)
 
@@ -292,11 +292,11 @@ async def test_who_has_no_certificate(secured: Secured) -> None:
     access = secured.access | {"client_certificate": None}
     with reading(secured.url, timeout_s=10, **access) as source, pytest.raises(MetricsUnavailableError) as caught:
         await source.instant("few[2h]", at=now())
-    told = {
+    report = {
         MetricsCause.REFUSED: "TLS failed: tlsv13 alert certificate required",
         MetricsCause.UNREACHABLE: "connection broken",
     }
-    assert told[caught.value.cause] in str(caught.value)
+    assert report[caught.value.cause] in str(caught.value)
 
 
 @pytest.mark.parametrize(

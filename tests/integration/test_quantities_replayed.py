@@ -59,12 +59,12 @@ def known(found: object) -> Measured:
 def pauses(found: object, of: Recording, began_s: float) -> None:
     """Both pauses of the one member lie between the bounds of what is shown, and no other member was away."""
     del began_s
-    (paused,) = {one["pod"] for one in of.meta["events"] if one["event"] == "paused"}
+    (paused,) = {event["pod"] for event in of.meta["events"] if event["event"] == "paused"}
     values = known(found).observations
-    mine = max((one for one in values if one.pod == paused), key=lambda one: one.value_s)
+    mine = max((value for value in values if value.pod == paused), key=lambda one: one.value_s)
     assert SURELY_S <= mine.value_s <= PAUSE_S + 0.3
     assert mine.at_most_s >= PAUSE_S - 0.1
-    assert max((one.value_s for one in values if one.pod != paused), default=0.0) <= NOISE_S
+    assert max((value.value_s for value in values if value.pod != paused), default=0.0) <= NOISE_S
 
 
 def throttled(found: object, of: Recording, began_s: float) -> None:
@@ -74,8 +74,8 @@ def throttled(found: object, of: Recording, began_s: float) -> None:
     """
     del of, began_s
     values = known(found).observations
-    assert {one.value_s <= 0.1 for one in values} == {True}
-    assert max(one.value_s for one in values) > 0.05
+    assert {value.value_s <= 0.1 for value in values} == {True}
+    assert max(value.value_s for value in values) > 0.05
 
 
 def handler(found: object, of: Recording, began_s: float) -> None:
@@ -85,8 +85,8 @@ def handler(found: object, of: Recording, began_s: float) -> None:
     assert values.largest_s is not None
     polls_s = POLL_S if of.meta["client"]["library"] == "spring" else 0.5
     assert HANDLER_S - 0.2 <= values.largest_s <= HANDLER_S + polls_s
-    (paused,) = {one["pod"] for one in of.meta["events"] if one["event"] == "paused"}
-    assert max(one.value_s for one in values.observations if one.pod == paused) >= PAUSE_S - 0.1
+    (paused,) = {event["pod"] for event in of.meta["events"] if event["event"] == "paused"}
+    assert max(observation.value_s for observation in values.observations if observation.pod == paused) >= PAUSE_S - 0.1
 
 
 def quiet(found: object, of: Recording, began_s: float) -> None:
@@ -118,8 +118,8 @@ def rebalances(found: object, of: Recording, began_s: float) -> None:
     assert isinstance(found, Rebalances), found
     assert found.planned == 0
     settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
-    made = [one for one in of.meta["truth"]["rebalances"] if one["last_s"] > settled_s]
-    seen = [one for one in found.events if one.until_s - began_s > settled_s]
+    made = [rebalance for rebalance in of.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
+    seen = [event for event in found.events if event.until_s - began_s > settled_s]
     assert len(seen) == pytest.approx(len(made), abs=1)
 
 
@@ -127,8 +127,8 @@ def assignments(found: object, of: Recording, began_s: float) -> None:
     """Of a rebalance of the consumer protocol each member has several steps: no fewer than the broker's epochs."""
     assert isinstance(found, Rebalances), found
     settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
-    made = [one for one in of.meta["truth"]["rebalances"] if one["last_s"] > settled_s]
-    seen = [one for one in found.events if one.until_s - began_s > settled_s]
+    made = [rebalance for rebalance in of.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
+    seen = [event for event in found.events if event.until_s - began_s > settled_s]
     assert 0.5 * len(made) <= len(seen) <= 2 * len(made)
 
 
@@ -137,8 +137,8 @@ def planned(found: object, of: Recording, began_s: float) -> None:
     assert isinstance(found, Rebalances), found
     assert found.unplanned == 0
     settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
-    made = [one for one in of.meta["truth"]["rebalances"] if one["last_s"] > settled_s]
-    seen = [one for one in found.events if one.until_s - began_s > settled_s]
+    made = [rebalance for rebalance in of.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
+    seen = [event for event in found.events if event.until_s - began_s > settled_s]
     assert len(seen) == pytest.approx(len(made), abs=2)
 
 
@@ -151,8 +151,8 @@ def restarted(found: object, of: Recording, began_s: float) -> None:
 def crashed(found: object, of: Recording, began_s: float) -> None:
     """One, and it took its member away for sure: its pod came back by the same name."""
     (crash,) = known(found).observations
-    pod, at_s = next((one["pod"], one["at_s"]) for one in of.meta["events"] if one["event"] == "crashed")
-    back_s = next(one["at_s"] for one in of.meta["truth"]["pods"][pod]["joins"] if one["at_s"] > at_s)
+    pod, at_s = next((event["pod"], event["at_s"]) for event in of.meta["events"] if event["event"] == "crashed")
+    back_s = next(join["at_s"] for join in of.meta["truth"]["pods"][pod]["joins"] if join["at_s"] > at_s)
     assert crash.pod == pod
     assert _held(crash, began_s + at_s)
     assert crash.value_s <= back_s - at_s <= crash.at_most_s
@@ -291,13 +291,13 @@ async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> Q
     # Instants are those of the recorded minutes.
     moved_s = replayed.began_s(name) - of.meta.get("began_s", replayed.began_s(name))
     instants = {
-        told
-        for one in platform.CONVENTIONS
-        for it in one.metrics
+        name
+        for convention in platform.CONVENTIONS
+        for it in convention.metrics
         if it.quantity.kind is ValueKind.INSTANT
-        for told in it.names
+        for name in it.names
     }
-    found = [_moved(one, moved_s) if one.labels["__name__"] in instants else one for one in found]
+    found = [_moved(item, moved_s) if item.labels["__name__"] in instants else item for item in found]
     group = (name, of.meta["group"])
     by_convention = resolver.by_group(found, known_conventions.CONVENTIONS, {group}).get(group, {})
     _, observed = resolver.followed(by_convention, conventions)

@@ -49,7 +49,7 @@ def told(of: Recording, **instead: float) -> StatedFacts:
     client = clients.client(of.meta["client"]["library"])
     given = {**of.meta["settings"], **instead}
     values = {setting: timedelta(seconds=given[name]) for name, setting in NAMES.items() if given.get(name)}
-    settings = client.filled({one: value for one, value in values.items() if one in client.settings})
+    settings = client.filled({name: value for name, value in values.items() if name in client.settings})
     current = CurrentSettings(settings, dict.fromkeys(settings.by_setting, ValueSource.POLICY))
     return StatedFacts("", of.meta["group"], client, current, 1, Objective(timedelta(minutes=1), 1.0))
 

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 def _as_map(series: list[Series]) -> dict[tuple[tuple[str, str], ...], tuple[tuple[int, ...], tuple[str, ...]]]:
-    return {tuple(sorted(one.labels.items())): (one.times_ms, one.values) for one in series}
+    return {tuple(sorted(series_.labels.items())): (series_.times_ms, series_.values) for series_ in series}
 
 
 @pytest.mark.parametrize("name", recording.names())

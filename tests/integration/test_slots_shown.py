@@ -37,7 +37,7 @@ ROLE = documents.CHECKOUT / "sandbox" / "manifests" / "operator-role.yaml"
 @pytest.fixture
 def allowed(control_plane: ControlPlane) -> Iterator[None]:
     """A user with the operator's ClusterRole."""
-    (role,) = [one for one in yaml.safe_load_all(ROLE.read_text()) if one["kind"] == "ClusterRole"]
+    (role,) = [item for item in yaml.safe_load_all(ROLE.read_text()) if item["kind"] == "ClusterRole"]
     role["metadata"]["name"] = "slots-shown"
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -46,8 +46,8 @@ def allowed(control_plane: ControlPlane) -> Iterator[None]:
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "slots-shown"},
         "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": USER}],
     }
-    for one in (role, binding):
-        control_plane.kubectl("apply", "--filename=-", stdin=json.dumps(one))
+    for item in (role, binding):
+        control_plane.kubectl("apply", "--filename=-", stdin=json.dumps(item))
     yield
     control_plane.kubectl("delete", "clusterrole,clusterrolebinding", "slots-shown")
 
@@ -121,18 +121,18 @@ async def test_slots_and_pods_that_wait_are_seen_with_the_documented_rights(
     create(gated_pod(place, 0, "t0"))
     async with looking(control_plane, place) as slots:
         found = slot_occupation.shown(await slots.read([place]), place, 3)
-        assert [(one.state, one.pod) for one in found.first] == [("Held", "waits-0"), ("Free", None)]
-        assert [(one.pod, one.id) for one in found.gated_pods] == [("waits-0", place.id_of(0))]
+        assert [(item.state, item.pod) for item in found.first] == [("Held", "waits-0"), ("Free", None)]
+        assert [(gated_pod.pod, gated_pod.id) for gated_pod in found.gated_pods] == [("waits-0", place.id_of(0))]
 
         create(lease(place, 2, SlotRecord(since=now, holder="t2")))
         create(gated_pod(place, 2, "t2"))
         control_plane.kubectl("delete", f"--namespace={namespace}", "lease", place.id_of(1))
         for _ in range(200):
             found = slot_occupation.shown(await slots.read([place]), place, 3)
-            if [one.pod for one in found.first] == ["waits-0", "waits-2"]:
+            if [item.pod for item in found.first] == ["waits-0", "waits-2"]:
                 break
             await asyncio.sleep(0.1)
-        assert [one.id for one in found.first] == [place.id_of(0), place.id_of(2)]
+        assert [item.id for item in found.first] == [place.id_of(0), place.id_of(2)]
 
 
 async def test_without_rights_it_is_an_error_and_no_empty_view(control_plane: ControlPlane, namespace: str) -> None:

@@ -133,10 +133,10 @@ def test_a_wrong_token_is_told_and_recovered_from(bare: ControlPlane, tmp_path: 
     """With the API server's own word for it."""
     bare.kubectl("apply", f"--filename={CRDS}")
     bare.await_definitions()
-    told = Start(tmp_path, with_token(bare, tmp_path, "nobody-knows-me")).refused()
-    assert "the API server refused GET " in told
-    assert "with 401: Unauthorized" in told
-    assert "nobody-knows-me" not in told
+    report = Start(tmp_path, with_token(bare, tmp_path, "nobody-knows-me")).refused()
+    assert "the API server refused GET " in report
+    assert "with 401: Unauthorized" in report
+    assert "nobody-knows-me" not in report
     token = yaml.safe_load(bare.kubeconfig.read_text())["users"][0]["user"]["token"]
     Start(tmp_path, with_token(bare, tmp_path, token)).succeeds()
 
@@ -145,5 +145,5 @@ def test_missing_rights_are_told(bare: ControlPlane, tmp_path: Path) -> None:
     """Which right, and what gives it."""
     bare.kubectl("apply", f"--filename={CRDS}")
     bare.await_definitions()
-    told = Start(tmp_path, bare.kubeconfig_for(STRANGER)).refused()
-    assert "may not list the ConsumerGroupPolicies of all namespaces; bind its ClusterRole" in told
+    report = Start(tmp_path, bare.kubeconfig_for(STRANGER)).refused()
+    assert "may not list the ConsumerGroupPolicies of all namespaces; bind its ClusterRole" in report

@@ -141,8 +141,8 @@ def policy(namespace: str, name: str = "orders") -> Policy:
 
 def apply(plane: ControlPlane, namespace: str, *documents: dict[str, Any]) -> None:
     """Create, or replace."""
-    for one in documents:
-        plane.kubectl("apply", "--server-side", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(one))
+    for document in documents:
+        plane.kubectl("apply", "--server-side", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
 
 
 def documents(name: str = "orders", *, more: Sequence[dict[str, str]] = (), filler: str = "") -> list[dict[str, Any]]:
@@ -231,8 +231,8 @@ async def test_large_objects_are_looked_at_and_not_held(
     apply(control_plane, other, *documents())
     async with looking(control_plane) as (_, live), lags() as lagged:
         await live.cover([policy(large), policy(other)])
-        for one in namespaces:
-            assert beat(await live.read(policy(one))) == timedelta(seconds=3)
+        for namespace in namespaces:
+            assert beat(await live.read(policy(namespace))) == timedelta(seconds=3)
         changed = documents(more=[secret], filler="y" * LARGE)
         changed[0]["data"][BEAT] = "4000"
         await asyncio.to_thread(apply, control_plane, large, *changed)
@@ -251,8 +251,8 @@ async def test_thousands_of_pods_cost_the_others_no_turn(
 ) -> None:
     """5,000 pods behind one Deployment: all of them count, and nobody waits for them long."""
     crowded, other = namespaces
-    for one in namespaces:
-        apply(control_plane, one, *documents())
+    for namespace in namespaces:
+        apply(control_plane, namespace, *documents())
     put_pods(control_plane, crowded, PODS)
     everybody = [policy(crowded), policy(other)]
     async with looking(control_plane) as (_, live), lags() as lagged:
@@ -310,8 +310,8 @@ async def test_a_namespace_that_is_deleted_costs_the_others_nothing(
         async def look() -> float:
             began = time.monotonic()
             await live.cover(ours)
-            for one in ours:
-                assert beat(await live.read(one)) == timedelta(seconds=3)
+            for item in ours:
+                assert beat(await live.read(item)) == timedelta(seconds=3)
             return time.monotonic() - began
 
         await look()
@@ -319,8 +319,8 @@ async def test_a_namespace_that_is_deleted_costs_the_others_nothing(
         held = live.sizes()
         everybody = [*ours, *(policy(doomed, name) for name in names)]
         await live.cover(everybody)
-        for one in everybody:
-            await live.read(one)
+        for our in everybody:
+            await live.read(our)
         assert live.sizes()["objects"] == 2 * held["objects"]
         await asyncio.to_thread(control_plane.kubectl, "delete", "namespace", doomed, "--wait=false")
         beside = sorted([await look() for _ in range(20)])

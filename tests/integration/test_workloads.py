@@ -109,7 +109,10 @@ def _env(control_plane: ControlPlane, namespace: str) -> dict[str, dict[str, str
         control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json")
     )
     containers = shown["spec"]["template"]["spec"]["containers"]
-    return {one["name"]: {entry["name"]: entry["value"] for entry in one.get("env", ())} for one in containers}
+    return {
+        container["name"]: {entry["name"]: entry["value"] for entry in container.get("env", ())}
+        for container in containers
+    }
 
 
 async def test_values_come_from_the_config_map_and_go_into_the_env(
@@ -161,7 +164,7 @@ async def test_a_stateful_set_is_read_and_written_like_a_deployment(
     assert (view.rolling_out, view.our_rollout, view.foreign_env) == (True, True, {})
     shown = json.loads(control_plane.kubectl("get", "statefulset", "orders-consumer", f"-n={namespace}", "-o=json"))
     (container,) = shown["spec"]["template"]["spec"]["containers"]
-    assert {one["name"]: one["value"] for one in container["env"]} == CURED_ENV
+    assert {item["name"]: item["value"] for item in container["env"]} == CURED_ENV
 
 
 async def test_a_revert_leaves_the_very_template_that_stood_before(

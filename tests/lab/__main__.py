@@ -60,7 +60,7 @@ class Run:
         self.checked: list[Checked] = []
         self._run_dir = run_dir
         trials: list[Job] = [(row, trial) for row in rows for trial in verdicts.TRIALS if trial.client == row.client]
-        planned: list[Job] = [(row, one) for row in rows for one in experiments.of(catalogue.client(row.client))]
+        planned: list[Job] = [(row, item) for row in rows for item in experiments.of(catalogue.client(row.client))]
         self._jobs = trials if only_settings else [*planned, *trials]
         self._lock = threading.Lock()
         self._done = 0
@@ -180,15 +180,15 @@ def main() -> None:
         run.all()
     document = report.document(run.results, run.checked, skipped)
     report.write(document)
-    verdicts.keep(Found(one.trial, one.seen.verdict, one.seen.beats, one.seen.joins) for one in run.checked)
+    verdicts.keep(Found(item.trial, item.seen.verdict, item.seen.beats, item.seen.joins) for item in run.checked)
     bad = [row for row in document["rows"] if not row["ok"]]
     minutes = (time.monotonic() - began) / 60
     total = len(document["rows"])
     progress.say("lab", f"{total} experiments in {minutes:.0f} min, {len(bad)} not as predicted")
     for row in bad:
         progress.say("lab", json.dumps(row))
-    for one in skipped:
-        progress.say("lab", f"{one.client} was skipped: {one.why}")
+    for item in skipped:
+        progress.say("lab", f"{item.client} was skipped: {item.why}")
     if bad:
         sys.exit(1)
 

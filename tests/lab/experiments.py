@@ -250,7 +250,7 @@ _KAFKAJS_ON_THREE: Final = (
     ),
 )
 
-_BY_NAME: Final = {one.name: one for one in COMMON}
+_BY_NAME: Final = {item.name: item for item in COMMON}
 
 _STYLES: Final = (
     dataclasses.replace(
@@ -311,6 +311,6 @@ def of(client: Client) -> tuple[Experiment, ...]:
         messages=8,
     )
     crowded = (buffered,) if client.beater is Beater.EVENT_LOOP else ()
-    common = tuple(one for one in COMMON if client.handles_messages or one.handler is Handler.NONE)
+    common = tuple(item for item in COMMON if client.handles_messages or item.handler is Handler.NONE)
     slow = () if client.name == "kafka-node" else (_SLOW,)
     return (*common, *slow, *_OWN.get(client.name, ()), *crowded)

@@ -125,7 +125,7 @@ class Laboratory:
         if not process.alive():
             raise PartNotReadyError(f"{group} ended in the middle.\n{process.log_tail()}")
         found = heartbeats(records, group, began, time.time())
-        arrivals = sorted(one.arrival_s for one in found)
+        arrivals = sorted(item.arrival_s for item in found)
         gaps = [later - earlier for earlier, later in itertools.pairwise(arrivals)]
         answers = beats_by_error_code(found)
         refused = {code: count for code, count in answers.items() if code != NONE}
@@ -166,9 +166,9 @@ class Laboratory:
         time.sleep(experiment.watched_s - CUT_S)
         records, ended = log(), time.time()
         removed = sorted(
-            one.arrival_s
-            for one in heartbeats(records, group, began, ended)
-            if one.member_id in evicted(records, group, began, ended) and one.error_code != NONE
+            heartbeat.arrival_s
+            for heartbeat in heartbeats(records, group, began, ended)
+            if heartbeat.member_id in evicted(records, group, began, ended) and heartbeat.error_code != NONE
         )
         beats = beats_by_error_code(heartbeats(records, group, began, ended))[NONE]
         again = rebalances(records, group, began, ended)

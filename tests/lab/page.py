@@ -49,7 +49,7 @@ def page(document: Mapping[str, Any]) -> str:
     ]
     if document["skipped"]:
         parts.append(
-            "\n".join(["## Not tried", "", *(f"- `{one['client']}`: {one['why']}" for one in document["skipped"])])
+            "\n".join(["## Not tried", "", *(f"- `{item['client']}`: {item['why']}" for item in document["skipped"])])
         )
     return "\n\n".join(parts) + "\n"
 
@@ -102,7 +102,7 @@ def _computing(client: Client, found: Mapping[str, Row]) -> str:
 
 def _cut(found: Mapping[str, Row]) -> str:
     """Return whether a member whose connection was cut had to join again: the report counts rebalances by name."""
-    row = next((one for name, one in found.items() if name.startswith("the connection is cut")), None)
+    row = next((item for name, item in found.items() if name.startswith("the connection is cut")), None)
     if row is None:
         return "-"
     if row["measured_median_s"] is not None:
@@ -130,7 +130,7 @@ def _disagreements(entries: Sequence[Mapping[str, str]]) -> str:
         "",
         _line(["client", "was said", "was seen"]),
         _line(["---"] * 3),
-        *(_line([one["client"], one["said"], one["seen"]]) for one in entries),
+        *(_line([entry["client"], entry["said"], entry["seen"]]) for entry in entries),
     ]
     return "\n".join(lines)
 

@@ -99,21 +99,21 @@ class Checked:
 
 def document(results: Sequence[Result], checked: Sequence[Checked], skipped: Sequence[Skipped]) -> dict[str, Any]:
     """Return what `lab.json` holds, the rows by library, and in the order of the plan."""
-    planned = {name: [one.name for one in experiments.of(card)] for name, card in catalogue.CLIENTS.items()}
+    planned = {name: [item.name for item in experiments.of(card)] for name, card in catalogue.CLIENTS.items()}
     rows = [
-        *(one.row() for one in sorted(results, key=lambda one: planned[one.client].index(one.experiment.name))),
-        *(one.row() for one in sorted(checked, key=lambda one: TRIALS.index(one.trial))),
+        *(result.row() for result in sorted(results, key=lambda one: planned[one.client].index(one.experiment.name))),
+        *(item.row() for item in sorted(checked, key=lambda one: TRIALS.index(one.trial))),
     ]
-    return {"rows": _by_library(rows), "skipped": [dataclasses.asdict(one) for one in skipped]}
+    return {"rows": _by_library(rows), "skipped": [dataclasses.asdict(item) for item in skipped]}
 
 
 def write(found: dict[str, Any]) -> None:
     """Write `build/lab.json`, and the page from it; of libraries that were not tried this time, what is there stays."""
-    kept: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {"rows": [], "skipped": []}
+    stored: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {"rows": [], "skipped": []}
     tried = {(row["client"], _is_trial(row)) for row in found["rows"]}
-    mine = {name for name, _ in tried} | {one["client"] for one in found["skipped"]}
-    rows = [*found["rows"], *(row for row in kept["rows"] if (row["client"], _is_trial(row)) not in tried)]
-    skipped = [*found["skipped"], *(one for one in kept["skipped"] if one["client"] not in mine)]
+    mine = {name for name, _ in tried} | {item["client"] for item in found["skipped"]}
+    rows = [*found["rows"], *(row for row in stored["rows"] if (row["client"], _is_trial(row)) not in tried)]
+    skipped = [*found["skipped"], *(item for item in stored["skipped"] if item["client"] not in mine)]
     whole = {"rows": _by_library(rows), "skipped": skipped}
     JSON.parent.mkdir(exist_ok=True)
     JSON.write_text(json.dumps(whole, indent=1) + "\n")

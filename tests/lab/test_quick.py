@@ -42,7 +42,7 @@ def _tried(laboratory: Laboratory, wanted: list[tuple[str, str]]) -> dict[tuple[
         return "" if outcome.ok else str(outcome)
 
     with ThreadPoolExecutor(3) as pool:
-        return {one: found for one, found in zip(wanted, pool.map(done, wanted), strict=True) if found}
+        return {item: found for item, found in zip(wanted, pool.map(done, wanted), strict=True) if found}
 
 
 def test_the_source_documents_table(laboratory: Laboratory) -> None:

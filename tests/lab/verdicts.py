@@ -79,7 +79,7 @@ class Trial:
     @property
     def settings(self) -> Mapping[Setting, timedelta]:
         """What is set."""
-        words = [one.split() for one in self.text.split(", ") if one]
+        words = [part.split() for part in self.text.split(", ") if part]
         return {LETTERS[letter]: durations.parse(value) for letter, value in words}
 
     @property
@@ -92,7 +92,7 @@ class Trial:
         """Return what `check` would look at: what is set at the broker, it does not see."""
         card = catalogue.client(self.client)
         at_broker = card.protocols[0].is_at_broker
-        given = {one: value for one, value in self.settings.items() if not (at_broker and one in AT_THE_BROKER)}
+        given = {name: value for name, value in self.settings.items() if not (at_broker and name in AT_THE_BROKER)}
         return Inspected.of(card, given, protocol=self.protocol)
 
     def checked(self) -> tuple[checked_settings.LintFinding, ...]:
@@ -146,9 +146,9 @@ def see(records: Sequence[Record], group: str, since_s: float, until_s: float) -
     found = heartbeats(records, group, since_s, until_s)
     joined = _joins(records, found, group)
     # In the consumer protocol a beat of epoch 0 joins, and one of -1 leaves.
-    beating = [one for one in found if one.generation_id > 0]
+    beating = [item for item in found if item.generation_id > 0]
     answers = beats_by_error_code(beating)
-    arrivals = sorted(one.arrival_s for one in beating)
+    arrivals = sorted(item.arrival_s for item in beating)
     gaps = [later - earlier for earlier, later in itertools.pairwise(arrivals)]
     return Seen(
         joins=len(joined[:1]) + sum(1 for at_s in joined[1:] if at_s > joined[0] + JOINING_S),
@@ -162,11 +162,11 @@ def see(records: Sequence[Record], group: str, since_s: float, until_s: float) -
 def _joins(records: Sequence[Record], beats: Sequence[Heartbeat], group: str) -> list[float]:
     """Return when the coordinator handed out generations, or let somebody join a group of the consumer protocol."""
     classic = {
-        one.generation_id: one.answered_s
-        for one in records
-        if isinstance(one, JoinGroup) and one.group_id == group and one.error_code == NONE
+        record.generation_id: record.answered_s
+        for record in records
+        if isinstance(record, JoinGroup) and record.group_id == group and record.error_code == NONE
     }
-    by_beat = [one.arrival_s for one in beats if one.generation_id == 0 and one.error_code == NONE]
+    by_beat = [beat.arrival_s for beat in beats if beat.generation_id == 0 and beat.error_code == NONE]
     return sorted([*classic.values(), *by_beat])
 
 
@@ -196,25 +196,25 @@ def load() -> list[Found]:
     """Return what the file keeps."""
     return [
         Found(
-            Trial(one["client"], one["settings"], Protocol(one["protocol"]) if "protocol" in one else None),
-            Verdict(one["verdict"]),
-            one["beats"],
-            one["joins"],
+            Trial(item["client"], item["settings"], Protocol(item["protocol"]) if "protocol" in item else None),
+            Verdict(item["verdict"]),
+            item["beats"],
+            item["joins"],
         )
-        for one in yaml.safe_load(FILE.read_text())
+        for item in yaml.safe_load(FILE.read_text())
     ]
 
 
 def keep(found: Iterable[Found]) -> None:
     """Write what was found into the file; of libraries that were not tried it keeps what it has."""
     fresh = list(found)
-    tried = {one.trial.client for one in fresh}
-    kept = [one for one in load() if one.trial.client not in tried] if FILE.exists() else []
-    texts = [(one.client, one.text, one.protocol) for one in TRIALS]
+    tried = {item.trial.client for item in fresh}
+    stored = [item for item in load() if item.trial.client not in tried] if FILE.exists() else []
+    texts = [(trial.client, trial.text, trial.protocol) for trial in TRIALS]
     all_of_them = sorted(
-        [*kept, *fresh], key=lambda one: texts.index((one.trial.client, one.trial.text, one.trial.protocol))
+        [*stored, *fresh], key=lambda one: texts.index((one.trial.client, one.trial.text, one.trial.protocol))
     )
-    entries = [one.entry() for one in all_of_them]
+    entries = [item.entry() for item in all_of_them]
     head = "# What real consumers did with these settings; written by `python -m tests.lab --settings`.\n"
     FILE.write_text(head + yaml.safe_dump(entries, sort_keys=False, default_flow_style=None, width=120))
 

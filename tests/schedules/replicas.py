@@ -103,4 +103,4 @@ class Replicas:
     def _is_ready(self) -> bool:
         self.tend()
         both = self._operators.values()
-        return all(one.answers("/readyz") for one in both) and any(one.leads() for one in both)
+        return all(item.answers("/readyz") for item in both) and any(item.leads() for item in both)

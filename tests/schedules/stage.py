@@ -132,7 +132,7 @@ class Stage:
             trail=self._trail(writes),
             end=end,
             hits=hits,
-            fleet=[(fleet.namespace, one) for one in fleet.names],
+            fleet=[(fleet.namespace, name) for name in fleet.names],
             took_s=time.monotonic() - created,
         )
         self._holder = played.trail.last_holder
@@ -222,7 +222,9 @@ def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:
         "previous": applied.get("previous"),
         "of this object": applied.get("workloadUid") == deployment["metadata"]["uid"],
         "conditions": {
-            one["type"]: _said(one, status) for one in status.get("conditions", ()) if one["type"] != "Feasible"
+            condition["type"]: _said(condition, status)
+            for condition in status.get("conditions", ())
+            if condition["type"] != "Feasible"
         },
     }
 
@@ -236,7 +238,7 @@ def _said(condition: dict[str, Any], status: dict[str, Any]) -> tuple[str, str]:
 
 def _are_over(shown: Sequence[Shown]) -> bool:
     """Whether all values are applied, and those that were taken back are demanded again and not written."""
-    said = [one["conditions"].get("Applied") for one in shown]
+    said = [item["conditions"].get("Applied") for item in shown]
     return said == [("True", "Applied")] * (SIZE - CRASHING) + [("False", "FailedBefore")] * CRASHING
 
 

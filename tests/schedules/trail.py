@@ -53,7 +53,7 @@ class Trail:
             for write in self._by_replicas()
             if write.resource == "leases" and write.succeeded
         ]
-        held = [one for one in identities if one]
+        held = [identity for identity in identities if identity]
         return sum(1 for before, after in itertools.pairwise(held) if before != after)
 
     def without_lease(self) -> list[Write]:
@@ -157,11 +157,11 @@ class Trail:
         rests_on = write.sent.get("metadata", {}).get("resourceVersion")
         if write.succeeded or not rests_on:
             return False
-        others = [one for one in self.writes if one.succeeded and _object(one) == _object(write)]
+        others = [item for item in self.writes if item.succeeded and _object(item) == _object(write)]
         return any(
-            one.sent.get("metadata", {}).get("resourceVersion") == rests_on
-            or (one.time < write.time and _version(one) > int(rests_on))
-            for one in others
+            other.sent.get("metadata", {}).get("resourceVersion") == rests_on
+            or (other.time < write.time and _version(other) > int(rests_on))
+            for other in others
         )
 
     def _with_holders(self) -> Iterator[tuple[Write, str]]:
@@ -189,5 +189,5 @@ def _is_fresh(write: Write, versions: Collection[int]) -> bool:
     if not write.succeeded:
         return True  # whether it was done, and as which version, nobody was told
     stored, rests_on = write.stored["metadata"], int(asked["resourceVersion"])
-    between = any(rests_on < one < int(stored["resourceVersion"]) for one in versions)
+    between = any(rests_on < version < int(stored["resourceVersion"]) for version in versions)
     return asked["uid"] == stored["uid"] and not between

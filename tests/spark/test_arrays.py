@@ -14,7 +14,7 @@ def test_texts_are_numbered_in_their_order(index: pa.DataType) -> None:
     """Of each chunk with a dictionary of its own; a name of a dictionary that no line has is none."""
     whole = pa.chunked_array([pa.array(TEXTS)])
     own = [pa.array([*TEXTS[:3], "unused"]).dictionary_encode()[:3], pa.array(TEXTS[3:]).dictionary_encode()]
-    cut = pa.chunked_array([one.cast(pa.dictionary(index, pa.string())) for one in own])
+    cut = pa.chunked_array([item.cast(pa.dictionary(index, pa.string())) for item in own])
     names = tuple(sorted(set(TEXTS)))
     for column in (whole, cut):
         codes, found = arrays.coded(column)

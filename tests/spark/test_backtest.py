@@ -23,7 +23,7 @@ def test_the_same_fleet_is_foreseen() -> None:
         TODAY,
     )
     assert score.verdict is BacktestVerdict.HOLDS
-    assert [one.exceeded for one in score.levels] == [1e-2, 1e-3, 1e-4]
+    assert [level.exceeded for level in score.levels] == [1e-2, 1e-3, 1e-4]
     for level in score.levels:
         assert level.groups == 60
         assert level.kept > 0.9
@@ -52,7 +52,7 @@ def test_counts_are_those_beyond_the_edge() -> None:
     """Seen and predicted are of the same time, at the mean and at the bound."""
     rows = fleet(4, groups=5)
     found = backtest.run(rows, fit_until=ago(1))
-    (scored,) = [one for one in found.groups if one.subject.group == "orders-3"]
+    (scored,) = [group for group in found.groups if group.subject.group == "orders-3"]
     assert scored.values == 2_880
     late = [
         (EDGES_S[row["bucket"]], row["n"])
@@ -91,7 +91,7 @@ def test_groups_without_models_or_values_are_not_scored() -> None:
     )
     found = backtest.run(gone, fit_until=ago(1))
     assert found.rejected == {"too few values for a reference": 1}
-    assert sorted(one.subject.group for one in found.groups) == [f"orders-{number}" for number in range(7)]
+    assert sorted(group.subject.group for group in found.groups) == [f"orders-{number}" for number in range(7)]
 
 
 def test_too_little_tells_nothing() -> None:
@@ -99,7 +99,7 @@ def test_too_little_tells_nothing() -> None:
     late = of_day(TODAY, {"orders-0": {100: 20}})
     (score,) = backtest.run(pa.concat_tables([fleet(3, groups=2, newest=ago(1)), late]), fit_until=ago(1)).fleet
     assert score.verdict is BacktestVerdict.UNKNOWN
-    assert all(one.ratio is None for one in score.levels)
+    assert all(level.ratio is None for level in score.levels)
 
 
 def test_both_sides_need_days() -> None:

@@ -18,7 +18,7 @@ from heartbeat_tuner.tails.law import Law
 @functools.cache
 def group_of(kind: Kind) -> Group:
     """Return the first group of a kind."""
-    return next(one for one in fleets.fleet("fleet", 50) if one.kind is kind)
+    return next(item for item in fleets.fleet("fleet", 50) if item.kind is kind)
 
 
 def seen(group: Group, window: str = "14d", session_s: float = 45.0) -> observed.Seen:

@@ -29,7 +29,7 @@ def absences(model: GroupModel) -> QuantityModel:
 def test_a_model_says_on_what_it_rests() -> None:
     """Whose it is, its days, and how long was watched, whole days each."""
     found = models(fleet(4, groups=3))
-    assert [one.group for one in found] == ["orders-0", "orders-1", "orders-2"]
+    assert [item.group for item in found] == ["orders-0", "orders-1", "orders-2"]
     one = found[0]
     assert (one.cluster, one.namespace, one.client, one.schema) == ("", "shop", "java", SCHEMA)
     assert (one.since, one.until, one.days, one.fitted_at, one.job) == (ago(3), TODAY, 4, NOW, "fit-1")
@@ -85,7 +85,7 @@ def test_order_does_not_matter() -> None:
 def test_a_rejected_tail_keeps_its_reason() -> None:
     """Nothing is told of a tail that is not known, and the group has a model all the same."""
     watched = of_day(TODAY, {"idle": {-1: 960, -2: 960}, "few": {5: 3, -1: 960, -2: 960}})
-    found = {one.group: absences(one) for one in models(pa.concat_tables([fleet(1, groups=5), watched]))}
+    found = {model.group: absences(model) for model in models(pa.concat_tables([fleet(1, groups=5), watched]))}
     idle, few = found["idle"].tail, found["few"].tail
     assert isinstance(idle, Rejected)
     assert idle.reason is RejectionReason.NO_VALUES
@@ -102,18 +102,18 @@ def test_a_model_says_what_is_usual_and_how_often_events_come() -> None:
         *((TODAY, "", "shop", group, "java", "crashDowntime", -1, 96_000) for group in ("orders", "idle")),
     )
     found = {
-        one.group: one.quantities["crashDowntime"]
-        for one in models(pa.concat_tables([fleet(1, groups=2), rows]))
-        if "crashDowntime" in one.quantities
+        model.group: model.quantities["crashDowntime"]
+        for model in models(pa.concat_tables([fleet(1, groups=2), rows]))
+        if "crashDowntime" in model.quantities
     }
     orders, idle = found["orders"], found["idle"]
     assert orders.median_s == pytest.approx(20.0, rel=0.02)
     assert idle.median_s is None
-    for one in (orders, idle):
-        assert one.rate is not None
-        assert one.duration is not None
-        assert 0 < one.rate.mean < 0.03
-        assert np.exp(one.duration.mean_log) == pytest.approx(20.0, rel=0.02)
+    for item in (orders, idle):
+        assert item.rate is not None
+        assert item.duration is not None
+        assert 0 < item.rate.mean < 0.03
+        assert np.exp(item.duration.mean_log) == pytest.approx(20.0, rel=0.02)
     assert orders.rate is not None
     assert idle.rate is not None
     assert idle.rate.mean < orders.rate.mean < idle.rate.mean * 10
@@ -148,7 +148,7 @@ def test_groups_of_one_name_are_told_apart() -> None:
     row = (TODAY, "eu", "shop", "orders", "java", "absence", 5, 1)
     rows = [(row[0], cluster, namespace, *row[3:]) for cluster in ("us", "eu") for namespace in ("z", "a")]
     found = models(table(*rows))
-    assert [(one.cluster, one.namespace, absences(one).values) for one in found] == [
+    assert [(item.cluster, item.namespace, absences(item).values) for item in found] == [
         ("eu", "a", 1),
         ("eu", "z", 1),
         ("us", "a", 1),
@@ -165,7 +165,7 @@ def test_quantities_are_fitted_apart() -> None:
     )
     bills, orders = models(rows)
     assert list(bills.quantities) == ["absence"]
-    assert {name: one.values for name, one in orders.quantities.items()} == {"absence": 1, "pollGap": 2}
+    assert {name: quantity.values for name, quantity in orders.quantities.items()} == {"absence": 1, "pollGap": 2}
 
 
 def test_strata_are_clients_and_clusters() -> None:
@@ -216,7 +216,9 @@ def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
     others = of_day(TODAY, {f"js-{number}": {650: 1, -1: 9_600, -2: 960} for number in range(5)}, client="kafkajs")
     unwatched = of_day(TODAY, {"js-5": {650: 1_000}}, client="kafkajs")
     few = of_day(TODAY, {f"eu-{number}": {650: 1, -1: 9_600} for number in range(4)}, cluster="eu")
-    pools = {one.group: absences(one).pool for one in models(polling(pa.concat_tables([days, others, unwatched, few])))}
+    pools = {
+        model.group: absences(model).pool for model in models(polling(pa.concat_tables([days, others, unwatched, few])))
+    }
     java = pools["orders-0"]
     assert java is not None
     assert java == pools["orders-3"] == pools["orders-5"]
@@ -250,7 +252,7 @@ def test_groups_whose_pauses_are_usually_long_are_a_kind_of_their_own() -> None:
     watched = {-1: 9_600, -2: 960}
     quick = of_day(TODAY, {f"quick-{number}": {100: 1_000, 300: 1, **watched} for number in range(6)})
     slow = of_day(TODAY, {f"slow-{number}": {400: 1_000, **watched} for number in range(6)})
-    pools = {one.group: absences(one).pool for one in models(polling(pa.concat_tables([quick, slow])))}
+    pools = {model.group: absences(model).pool for model in models(polling(pa.concat_tables([quick, slow])))}
     apart = pools["quick-0"], pools["slow-0"]
     assert apart[0] is not None
     assert apart[1] is not None
@@ -258,7 +260,7 @@ def test_groups_whose_pauses_are_usually_long_are_a_kind_of_their_own() -> None:
     assert apart[0].per_day[0] == pytest.approx(6 / 60.0)
     assert apart[1].per_day[0] == pytest.approx(6_000 / 60.0)
     few = of_day(TODAY, {f"slow-{number}": {400: 1_000, **watched} for number in range(4)})
-    together = {one.group: absences(one).pool for one in models(polling(pa.concat_tables([quick, few])))}
+    together = {model.group: absences(model).pool for model in models(polling(pa.concat_tables([quick, few])))}
     assert together["slow-0"] is not None
     assert together["slow-0"].groups == 10
     assert together["quick-0"] == apart[0]

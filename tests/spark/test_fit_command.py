@@ -118,10 +118,10 @@ def test_two_runs_at_once_come_to_the_same(spark: SparkSession, tmp_path: Path) 
     alone = again.run(tmp_path / "alone", again.from_lake(spark, source), until=UNTIL, count=len(DAYS))
     assert alone.status is ExitStatus.DONE
     both = [fits.Fit("--parquet", str(source), *SMALL, *places(tmp_path / "both")) for _ in range(2)]
-    ended = [one.ended() for one in both]
+    ended = [item.ended() for item in both]
     assert content(tmp_path / "both") == content(tmp_path / "alone")
-    assert 0 in {one.status for one in ended}
-    assert all(one.status == 0 or "another fit writes" in clean(one) for one in ended)
+    assert 0 in {item.status for item in ended}
+    assert all(item.status == 0 or "another fit writes" in clean(item) for item in ended)
 
 
 def test_a_full_disk_is_told_and_harms_nothing(tmp_path: Path) -> None:

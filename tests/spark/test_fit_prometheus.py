@@ -81,11 +81,11 @@ def test_whatever_goes_wrong_with_a_day_and_however_a_run_ends_the_days_come_to_
             "--history", str(mine / "history"), "--models", str(mine / "models"),
         )  # fmt: skip
         first = fits.fit(*options)
-        told = said(first)
-        assert (first.status, told["status"]) == (1, "IN_PART")
-        assert (told["days"]["keptBefore"], told["days"]["read"]) == (1, [DAYS[0].isoformat()])
-        assert told["days"]["withoutData"] == [DAYS[5].isoformat()]
-        failures = {one["day"]: one["message"] for one in told["days"]["failed"]}
+        report = said(first)
+        assert (first.status, report["status"]) == (1, "IN_PART")
+        assert (report["days"]["keptBefore"], report["days"]["read"]) == (1, [DAYS[0].isoformat()])
+        assert report["days"]["withoutData"] == [DAYS[5].isoformat()]
+        failures = {item["day"]: item["message"] for item in report["days"]["failed"]}
         for day, sentence in (
             (DAYS[1], "only part of the data (a store is away)"),
             (DAYS[2], "Prometheus' clock says "),
@@ -95,7 +95,7 @@ def test_whatever_goes_wrong_with_a_day_and_however_a_run_ends_the_days_come_to_
         assert failures == {}
         assert set(faulty.hits) == {"422", "429", "503", "slow", "partial", "clock", "flooded"}
         assert days_in(mine) == {day: expected[day] for day in (DAYS[0], *DAYS[4:])}
-        assert told["models"]["written"] == 1
+        assert report["models"]["written"] == 1
 
         faulty.heal()
         assert fits.Fit(*options).killed_after(2, 0.3)  # a day is read, and the next one not yet
@@ -104,10 +104,10 @@ def test_whatever_goes_wrong_with_a_day_and_however_a_run_ends_the_days_come_to_
         assert DAYS[1] in left
 
         last = fits.fit(*options)
-        told = said(last)
-        assert (last.status, told["status"]) == (0, "DONE")
-        assert told["days"]["keptBefore"] == len(left)
-        assert told["days"]["read"] == [day.isoformat() for day in reversed(DAYS) if day not in left]
+        report = said(last)
+        assert (last.status, report["status"]) == (0, "DONE")
+        assert report["days"]["keptBefore"] == len(left)
+        assert report["days"]["read"] == [day.isoformat() for day in reversed(DAYS) if day not in left]
         stages = [json.loads(line)["event"] for line in last.stderr.splitlines()]
         assert stages == ["history", *["day"] * (len(DAYS) - len(left)), "read", "fit", "write"]
         assert days_in(mine) == expected

@@ -68,7 +68,7 @@ def run(
     namespaces: Sequence[str] = (),
 ) -> FitOutcome:
     """Run a job of four days that keeps its days and models in a folder."""
-    told, _ = job.run(
+    report, _ = job.run(
         job.RunOrder(until=UNTIL, since=timedelta(days=4), now=NOW, job=name, namespaces=namespaces),
         job.RunParts(
             days=source.read,
@@ -78,7 +78,7 @@ def run(
         ),
         Heard(),
     )
-    return told
+    return report
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -114,9 +114,9 @@ def test_groups_of_a_namespace_that_is_not_asked_for_any_more_get_no_models(tmp_
         named.extend(models)
         return Written(len(models), 0, ())
 
-    told = run(tmp_path, Source({}), write=write, namespaces=["shop"])
-    assert told.status is ExitStatus.DONE
-    assert {(one.namespace, one.group) for one in named} == {("shop", "orders"), ("shop", "billing")}
+    report = run(tmp_path, Source({}), write=write, namespaces=["shop"])
+    assert report.status is ExitStatus.DONE
+    assert {(item.namespace, item.group) for item in named} == {("shop", "orders"), ("shop", "billing")}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -149,15 +149,15 @@ def test_a_failed_day_costs_itself_and_is_asked_for_again(tmp_path: Path) -> Non
 
 def test_nothing_but_failures_writes_no_model(tmp_path: Path) -> None:
     """And leaves none behind that rests on nothing."""
-    told = run(tmp_path, Source({day: DayFailure(day, "connection refused") for day in DAYS}))
-    assert (told.status, content(tmp_path)) == (ExitStatus.NOTHING, {})
+    report = run(tmp_path, Source({day: DayFailure(day, "connection refused") for day in DAYS}))
+    assert (report.status, content(tmp_path)) == (ExitStatus.NOTHING, {})
 
 
 def test_good_history_serves_when_the_source_is_gone(tmp_path: Path) -> None:
     """The models of yesterday's history are written, and the missing day is told."""
     run(tmp_path, Source({**WHOLE, DAYS[0]: DayFailure(DAYS[0], "503")}))
-    told = run(tmp_path, Source({DAYS[0]: DayFailure(DAYS[0], "connection refused")}))
-    assert (told.status, told.fitted.groups, told.reading.kept) == (ExitStatus.IN_PART, 2, 3)
+    report = run(tmp_path, Source({DAYS[0]: DayFailure(DAYS[0], "connection refused")}))
+    assert (report.status, report.fitted.groups, report.reading.kept) == (ExitStatus.IN_PART, 2, 3)
 
 
 def test_a_day_without_data_is_kept_once_a_later_one_has_some(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_a_broken_file_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "history" / f"day={DAYS[2]}" / "histograms.parquet"
     path.write_bytes(path.read_bytes()[:-20])
     healed = Source(WHOLE)
-    told = run(tmp_path, healed)
-    assert (told.status, healed.asked) == (ExitStatus.DONE, [DAYS[2]])
-    assert "is no whole Parquet file" in told.reading.broken[0].message
+    report = run(tmp_path, healed)
+    assert (report.status, healed.asked) == (ExitStatus.DONE, [DAYS[2]])
+    assert "is no whole Parquet file" in report.reading.broken[0].message
     assert content(tmp_path) == before
 
 
@@ -206,9 +206,9 @@ def test_a_broken_file_that_cannot_be_read_again_costs_its_day(tmp_path: Path) -
     run(tmp_path, Source(WHOLE))
     path = tmp_path / "history" / f"day={DAYS[3]}" / "histograms.parquet"
     path.write_bytes(b"")
-    told = run(tmp_path, Source({DAYS[3]: DayFailure(DAYS[3], "422")}))
-    assert (told.status, told.reading.kept) == (ExitStatus.IN_PART, 3)
-    assert told.fitted.groups == 2
+    report = run(tmp_path, Source({DAYS[3]: DayFailure(DAYS[3], "422")}))
+    assert (report.status, report.reading.kept) == (ExitStatus.IN_PART, 3)
+    assert report.fitted.groups == 2
 
 
 def test_a_broken_file_of_a_day_that_the_source_forgot_is_told_once(tmp_path: Path) -> None:
@@ -216,10 +216,10 @@ def test_a_broken_file_of_a_day_that_the_source_forgot_is_told_once(tmp_path: Pa
     run(tmp_path, Source(WHOLE))
     path = tmp_path / "history" / f"day={DAYS[3]}" / "histograms.parquet"
     path.write_bytes(b"")
-    told = run(tmp_path, Source({DAYS[3]: nothing()}))
-    assert (told.status, told.reading.empty) == (ExitStatus.IN_PART, (DAYS[3],))
+    report = run(tmp_path, Source({DAYS[3]: nothing()}))
+    assert (report.status, report.reading.empty) == (ExitStatus.IN_PART, (DAYS[3],))
     assert run(tmp_path, Source({})).status is ExitStatus.DONE
-    assert "is no whole Parquet file" in told.reading.broken[0].message
+    assert "is no whole Parquet file" in report.reading.broken[0].message
 
 
 class Full(History):
@@ -238,11 +238,15 @@ class Full(History):
 def test_a_full_disk_ends_the_reading_and_the_rest_is_fitted(tmp_path: Path) -> None:
     """What cannot be kept need not be read."""
     source = Source(WHOLE)
-    told = run(tmp_path, source, history=Full(str(tmp_path / "history")))
-    assert (told.status, source.asked, told.reading.read) == (ExitStatus.IN_PART, list(DAYS[:3]), (DAYS[1], DAYS[0]))
-    assert [one.day for one in told.reading.failures] == [DAYS[3], DAYS[2]]
-    assert "No space left on device" in told.reading.failures[1].message
-    assert told.fitted.groups == 2
+    report = run(tmp_path, source, history=Full(str(tmp_path / "history")))
+    assert (report.status, source.asked, report.reading.read) == (
+        ExitStatus.IN_PART,
+        list(DAYS[:3]),
+        (DAYS[1], DAYS[0]),
+    )
+    assert [failure.day for failure in report.reading.failures] == [DAYS[3], DAYS[2]]
+    assert "No space left on device" in report.reading.failures[1].message
+    assert report.fitted.groups == 2
 
 
 def test_a_history_in_a_file_s_place_is_told_before_anything_is_read(tmp_path: Path) -> None:
@@ -260,9 +264,9 @@ def test_models_that_cannot_be_written_leave_the_days_kept(tmp_path: Path) -> No
     def unreachable(_models: Sequence[GroupModel]) -> Written:
         raise ApiServerError("the API server does not answer")
 
-    told = run(tmp_path, Source(WHOLE), write=unreachable)
-    assert told.status is ExitStatus.NOTHING
-    assert told.stored == Written(0, 0, ("the API server does not answer",))
+    report = run(tmp_path, Source(WHOLE), write=unreachable)
+    assert report.status is ExitStatus.NOTHING
+    assert report.stored == Written(0, 0, ("the API server does not answer",))
     healed = Source({})
     assert run(tmp_path, healed).status is ExitStatus.DONE
     assert healed.asked == []
@@ -270,16 +274,16 @@ def test_models_that_cannot_be_written_leave_the_days_kept(tmp_path: Path) -> No
 
 def test_some_models_that_cannot_be_written_are_done_in_part(tmp_path: Path) -> None:
     """A namespace that is forbidden, for example."""
-    told = run(tmp_path, Source(WHOLE), write=lambda _: Written(1, 0, ["namespace bank: forbidden"]))
-    assert told.status is ExitStatus.IN_PART
+    report = run(tmp_path, Source(WHOLE), write=lambda _: Written(1, 0, ["namespace bank: forbidden"]))
+    assert report.status is ExitStatus.IN_PART
 
 
 def test_days_after_the_window_are_left_alone(tmp_path: Path) -> None:
     """They were written by a clock that was ahead, or for a later fit."""
     run(tmp_path, Source(WHOLE))
     History(str(tmp_path / "history")).write(UNTIL + DAY, rows_of(UNTIL + DAY))
-    told = run(tmp_path, Source({}))
-    assert (told.status, told.reading.kept) == (ExitStatus.DONE, 4)
+    report = run(tmp_path, Source({}))
+    assert (report.status, report.reading.kept) == (ExitStatus.DONE, 4)
 
 
 def test_a_group_that_changed_its_client_rests_on_the_newest_one(tmp_path: Path) -> None:
@@ -292,4 +296,4 @@ def test_a_group_that_changed_its_client_rests_on_the_newest_one(tmp_path: Path)
         return Written(len(models), 0, [])
 
     assert run(tmp_path, Source(changed), write=keep).status is ExitStatus.DONE
-    assert {(one.client, one.days) for one in written} == {("kafkajs", 2)}
+    assert {(item.client, item.days) for item in written} == {("kafkajs", 2)}

@@ -27,11 +27,13 @@ def lines(count: int, *, groups: int = 20, days: int = 3, seed: int = 1) -> pa.T
     seconds = rng.integers(0, days * 86_400, count)
 
     def named(prefix: str, many: int) -> pa.Array:
-        return pa.array([f"{prefix}-{one}" for one in rng.integers(0, many, count)])
+        return pa.array([f"{prefix}-{integer}" for integer in rng.integers(0, many, count)])
 
     return pa.table(
         {
-            "ts": pa.array([MIDNIGHT + timedelta(seconds=one) for one in seconds.tolist()], pa.timestamp("us", "UTC")),
+            "ts": pa.array(
+                [MIDNIGHT + timedelta(seconds=item) for item in seconds.tolist()], pa.timestamp("us", "UTC")
+            ),
             "namespace": named("team", 3),
             "group": named("group", groups),
             "client": named("client", 2),
@@ -125,11 +127,11 @@ def test_the_files_of_a_day_are_spread_over_the_shares(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shares", [1, 2])
 def test_parts_of_a_day_are_known_from_all_shares(tmp_path: Path, shares: int) -> None:
     """Forty lines in one of them and forty in another, of one histogram, are two parts: thirty blocks."""
-    one = lines(1).slice(0, 1)
+    item = lines(1).slice(0, 1)
     for name, hour in (("a", 1), ("b", 20)):
         start = MIDNIGHT + timedelta(hours=hour)
         times = pa.array([start + timedelta(seconds=number) for number in range(40)], pa.timestamp("us", "UTC"))
-        table = pa.concat_tables([one] * 40).set_column(0, "ts", times)
+        table = pa.concat_tables([item] * 40).set_column(0, "ts", times)
         written(tmp_path / "lake" / f"{name}.parquet", table)
     rows, _ = read(tmp_path / "lake", shares=shares)
     watched = {row["bucket"]: row["n"] for row in rows.to_pylist() if row["bucket"] < 0}

@@ -45,8 +45,8 @@ def midnight(day: date) -> datetime:
 def lake(folder: Path, *tables: pa.Table) -> str:
     """Write each table as a file, and return the folder."""
     folder.mkdir(exist_ok=True)
-    for number, one in enumerate(tables):
-        pq.write_table(one, folder / f"{number}.parquet")
+    for number, table in enumerate(tables):
+        pq.write_table(table, folder / f"{number}.parquet")
     return str(folder)
 
 
@@ -77,7 +77,7 @@ def test_values_become_rows(spark: SparkSession, tmp_path: Path) -> None:
     observed = read(spark, path, cluster="eu")
     assert rows(observed).equals(contract.merged(want))
     assert observed.refused == 0
-    named = [one.append_column("cluster", pa.array(["us"] * one.num_rows)) for one in tables]
+    named = [table.append_column("cluster", pa.array(["us"] * table.num_rows)) for table in tables]
     found = rows(read(spark, lake(tmp_path / "named", *named), cluster="eu"))
     assert set(found["cluster"].to_pylist()) == {"us"}
 
@@ -96,8 +96,8 @@ def test_days_are_chosen(spark: SparkSession, tmp_path: Path) -> None:
     history = History(str(tmp_path / "history"))
     for age in range(3):
         history.write(ago(age), of_day(ago(age), {"orders": {5: 1}}))
-    kept = rows(read(spark, history.uri, cluster="", days=[ago(1)]))
-    assert kept["day"].to_pylist() == [ago(1)]
+    stored = rows(read(spark, history.uri, cluster="", days=[ago(1)]))
+    assert stored["day"].to_pylist() == [ago(1)]
 
 
 def test_what_is_no_time_is_refused_and_told(spark: SparkSession, tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def found(read: Read) -> dict[date, Any]:
 def test_a_lake_is_read_once_and_its_days_are_whole(spark: SparkSession, tmp_path: Path) -> None:
     """Values become the same rows as in NumPy; a day that is not there has none; the others are not asked for."""
     values_lake(tmp_path / "lake", DAYS[:4])
-    told: list[Progress] = []
-    read = found(days_of(spark, told).from_lake(str(tmp_path / "lake"), "main", DAYS[1:]))
+    report: list[Progress] = []
+    read = found(days_of(spark, report).from_lake(str(tmp_path / "lake"), "main", DAYS[1:]))
     assert list(read) == list(DAYS[1:])
     assert read[DAYS[4]].num_rows == 0
     for day in DAYS[1:4]:
@@ -44,8 +44,8 @@ def test_a_lake_is_read_once_and_its_days_are_whole(spark: SparkSession, tmp_pat
         mine = contract.merged(read[day]).filter(pc.field("bucket") >= 0)
         assert mine.drop_columns("cluster").equals(expected.drop_columns("cluster"))
         assert set(mine["cluster"].to_pylist()) == {"main"}
-    assert told[0].what == str(tmp_path / "lake")
-    assert [one.share for one in told] == sorted(one.share for one in told)
+    assert report[0].what == str(tmp_path / "lake")
+    assert [item.share for item in report] == sorted(item.share for item in report)
 
 
 def test_what_is_no_value_is_counted(spark: SparkSession, tmp_path: Path) -> None:
@@ -71,11 +71,11 @@ def test_a_lake_that_cannot_be_read_fails_all_days_in_a_sentence(
         (tmp_path / "lake" / "a.parquet").write_bytes(content)
     read = found(days_of(spark).from_lake(str(tmp_path / "lake"), "", DAYS))
     assert list(read) == list(DAYS)
-    for one in read.values():
-        assert isinstance(one, DayFailure)
-        assert str(tmp_path / "lake") in one.message
-        assert "\n" not in one.message
-        assert "\tat " not in one.message
+    for item in read.values():
+        assert isinstance(item, DayFailure)
+        assert str(tmp_path / "lake") in item.message
+        assert "\n" not in item.message
+        assert "\tat " not in item.message
 
 
 def test_a_file_that_breaks_off_in_the_middle_is_told(spark: SparkSession, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_file_that_breaks_off_in_the_middle_is_told(spark: SparkSession, tmp_p
     content = path.read_bytes()
     path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
     read = found(days_of(spark).from_lake(str(tmp_path / "lake"), "", DAYS[:2]))
-    assert {type(one) for one in read.values()} == {DayFailure}
+    assert {type(item) for item in read.values()} == {DayFailure}
     assert read[DAYS[0]].message.startswith(f"{path}: is no whole Parquet file (")
     assert "\n" not in read[DAYS[0]].message
 

@@ -46,18 +46,18 @@ def fleet(since: date = SINCE, until: date = UNTIL) -> list[Series]:
 def small_fleet() -> list[Series]:
     """Return what a server of ours can tell quickly: a single member in each of two namespaces, rarely scraped."""
     made = (histories.of_days(SINCE, UNTIL, namespace=name, members=1, every_s=300.0) for name in ("bank", "shop"))
-    return [one for several in made for one in several]
+    return [item for several in made for item in several]
 
 
 def expected(found: Sequence[Series], cluster: str = "") -> list[tuple[Any, ...]]:
     """Return the rows that these series make, without Spark, Prometheus or slices of namespaces."""
-    consumers = [one for one in found if counting.pods_in([one])]
-    around = [one for one in found if not counting.pods_in([one])]
+    consumers = [item for item in found if counting.pods_in([item])]
+    around = [item for item in found if not counting.pods_in([item])]
     total: Counter[tuple[Any, ...]] = Counter()
     for window in (window for day in slices.days(SINCE, UNTIL) for window in slices.windows_of(day)):
         span = window.read_since.timestamp(), window.read_until.timestamp()
         mine, near = (
-            [cut for one in group if (cut := Series(one.labels, one.samples.between(*span))).samples]
+            [cut for item in group if (cut := Series(item.labels, item.samples.between(*span))).samples]
             for group in (consumers, around)
         )
         for cell, count in counting.counts(mine, near, window).items():
@@ -116,7 +116,7 @@ def test_it_is_a_data_source_on_its_own(spark: SparkSession, prometheus: Prometh
     names: dict[str, Any] = {"spark": spark}
     exec(example, names)  # noqa: S102 - our own page
     frame, longest = names["histograms"], names["longest"]
-    assert [(one.name, one.dataType.simpleString()) for one in frame.schema] == [
+    assert [(item.name, item.dataType.simpleString()) for item in frame.schema] == [
         tuple(column.split(" ")) for column in source.CONTRACT.split(", ")
     ]
     assert {row["group"] for row in longest.collect()} == {"orders", "payments"}
@@ -136,12 +136,12 @@ class Scripted:
         if self.fault(handler, at):
             return
         if query.startswith("max by"):
-            names = sorted({one.labels["namespace"] for one in self.series})
+            names = sorted({series_.labels["namespace"] for series_ in self.series})
             result: list[dict[str, Any]] = [{"metric": {"namespace": name}, "value": [time_s, "200"]} for name in names]
             respond(handler, answer({"resultType": "vector", "result": result}))
             return
         found = counters.asked(query).of(self.series, at)
-        result = [{"metric": one.labels, "values": [[t, str(v)] for t, v in one.samples]} for one in found]
+        result = [{"metric": item.labels, "values": [[t, str(v)] for t, v in item.samples]} for item in found]
         respond(handler, answer({"resultType": "matrix", "result": result}))
 
 
@@ -204,12 +204,12 @@ def test_a_day_that_cannot_be_read_does_not_cost_the_others(
     found = source.read(spark, reading(server.url, max_concurrent_requests=1))
     assert as_rows(found.table) == [row for row in small_rows if row[0] == SINCE]
     assert (list(found.samples), list(found.failures)) == ([SINCE], [UNTIL])
-    for told in found.failures[UNTIL]:
-        assert told.startswith(str(UNTIL))
-        assert sentence in told
-        assert "; tried {__name__=~" in told
-        assert "\n" not in told
-        assert "Traceback" not in told
+    for failure in found.failures[UNTIL]:
+        assert failure.startswith(str(UNTIL))
+        assert sentence in failure
+        assert "; tried {__name__=~" in failure
+        assert "\n" not in failure
+        assert "Traceback" not in failure
 
 
 def test_too_much_is_read_in_halves(

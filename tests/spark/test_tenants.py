@@ -64,12 +64,12 @@ def test_a_namespace_hardly_moves_another_ones_bound(world: str, attack: str) ->
     """Neither down, which would be dangerous, nor up, which would cost, nor away."""
     groups, habit = ATTACKS[attack]
     after = tenants.models(*honest(world), tenants.rows("evil", groups, habit, seed=99))
-    for place in [one for one in before(world) if one[0] == "victim"][:6]:
+    for place in [item for item in before(world) if item[0] == "victim"][:6]:
         was, now = before(world)[place], after[place]
         assert 1 / FACTOR <= session_s(now) / session_s(was) <= FACTOR
         assert tenants.wanted(now).verdict is tenants.wanted(was).verdict
-        tails = [one.quantities[ABSENCE].tail for one in (was, now)]
-        bounds = [one.quantile_upper_s(1e-6) for one in tails if isinstance(one, TailModel)]
+        tails = [item.quantities[ABSENCE].tail for item in (was, now)]
+        bounds = [tail.quantile_upper_s(1e-6) for tail in tails if isinstance(tail, TailModel)]
         assert len(bounds) == 2
         assert 1 / FACTOR <= bounds[1] / bounds[0] <= FACTOR
 
@@ -110,4 +110,4 @@ def test_rates_move_by_a_third_at_most(sizes: list[int], seed: int, groups: int,
 def test_the_same_days_of_one_namespace_are_as_good_under_any_name() -> None:
     """Who is alone is a fleet of his own; its name says nothing."""
     mine, other = tenants.models(tenants.rows("a", 6)), tenants.models(tenants.rows("b", 6))
-    assert [one.quantities for one in mine.values()] == [one.quantities for one in other.values()]
+    assert [item.quantities for item in mine.values()] == [item.quantities for item in other.values()]

@@ -22,7 +22,7 @@ from tests.support import keeping
 def run(folder: Path, days: Days, *, until: date, count: int) -> FitOutcome:
     """Run the job; history and models are those in a folder, as `--history` and `--models` of the tests say."""
     now = datetime.now(UTC)
-    told, _ = job.run(
+    report, _ = job.run(
         job.RunOrder(until=until, since=timedelta(days=count), now=now, job="again"),
         job.RunParts(
             days=days,
@@ -32,7 +32,7 @@ def run(folder: Path, days: Days, *, until: date, count: int) -> FitOutcome:
         ),
         keeping.Nobody(),
     )
-    return told
+    return report
 
 
 def spark_days(spark: SparkSession) -> SparkDays:

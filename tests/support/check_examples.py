@@ -66,6 +66,6 @@ def examples() -> list[Example]:
     """Return the entries."""
     text = (documents.CHECKOUT / "docs" / "reference" / "check-examples.yaml").read_text()
     return [
-        Example(one["client"], one["settings"], one.get("with", {}), one["findings"], one.get("holds"))
-        for one in yaml.safe_load(text)
+        Example(item["client"], item["settings"], item.get("with", {}), item["findings"], item.get("holds"))
+        for item in yaml.safe_load(text)
     ]

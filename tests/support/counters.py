@@ -129,7 +129,7 @@ def beating(pod: Pod, beats: Sequence[tuple[float, float]]) -> Answers:
 def together(*answers: Mapping[Quantity, Sequence[Series]]) -> Answers:
     """Return the series of several groups as one answer."""
     found = dict.fromkeys(quantity for answer in answers for quantity in answer)
-    return {quantity: [one for answer in answers for one in answer.get(quantity, ())] for quantity in found}
+    return {quantity: [item for answer in answers for item in answer.get(quantity, ())] for quantity in found}
 
 
 def exported(
@@ -141,7 +141,7 @@ def exported(
         metric = convention.by_quantity[quantity]
         if names is None or metric.names[0] in names:
             name = {"__name__": metric.names[0], **dict(metric.matchers)}
-            found += [Series({**one.labels, **name}, one.in_unit(1 / metric.unit_s).samples) for one in group]
+            found += [Series({**item.labels, **name}, item.in_unit(1 / metric.unit_s).samples) for item in group]
     return found
 
 
@@ -161,17 +161,17 @@ class Asked:
 
     def of(self, found: Iterable[Series], at: datetime) -> list[Series]:
         """Return what of some series it selects at a time: those that were scraped, though they be no numbers."""
-        named = (one for one in found if one.labels["__name__"] in self.names)
-        return self.in_window((one for one in named if one.labels["namespace"] in self.namespaces), at)
+        named = (item for item in found if item.labels["__name__"] in self.names)
+        return self.in_window((item for item in named if item.labels["namespace"] in self.namespaces), at)
 
     def in_window(self, found: Iterable[Series], at: datetime) -> list[Series]:
         """Return what its window at a time shows of some series, whatever their names."""
         until_s = at.timestamp()
         chosen = []
-        for one in found:
-            cut = one.samples.between(until_s - self.window_s, until_s)
-            if cut or not one.samples:
-                chosen.append(Series(one.labels, cut))
+        for item in found:
+            cut = item.samples.between(until_s - self.window_s, until_s)
+            if cut or not item.samples:
+                chosen.append(Series(item.labels, cut))
         return chosen
 
 

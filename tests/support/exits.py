@@ -226,8 +226,8 @@ class Place:
         async for page in self._policies.list_all():
             for body in page.bodies:
                 self._store.show(body)
-        pods = [one.pod for one in await self.running()]
-        members = [dataclasses.replace(worlds.member(one), partitions=PARTITIONS) for one in pods]
+        pods = [item.pod for item in await self.running()]
+        members = [dataclasses.replace(worlds.member(pod), partitions=PARTITIONS) for pod in pods]
         group = dataclasses.replace(worlds.group(members), group_id=self.name)
         self._groups.groups["main"][self.name] = group
         await self._shelf.refresh()
@@ -249,7 +249,7 @@ class Place:
         """Return the pods that do not end."""
         found = await self.api.get(f"/api/v1/namespaces/{self.name}/pods")
         assert found is not None
-        return [one for one in found["items"] if "deletionTimestamp" not in one["metadata"]]
+        return [item for item in found["items"] if "deletionTimestamp" not in item["metadata"]]
 
     async def running(self) -> list[Running]:
         """Return the pods that run."""
@@ -267,8 +267,8 @@ class Place:
         place = {"namespace": self.name, "group": self.name}
         return counters.together(
             *(
-                (counters.stormy if one.storms else counters.quiet)([one.pod], one.pod.started, at, **place)
-                for one in await self.running()
+                (counters.stormy if item.storms else counters.quiet)([item.pod], item.pod.started, at, **place)
+                for item in await self.running()
             )
         )
 
@@ -280,15 +280,15 @@ class Place:
 
     async def env(self) -> dict[str, str | None]:
         """Return the literal entries of the template; None for one without a value."""
-        return {one["name"]: one.get("value") for one in _entries(await self.stored())}
+        return {entry["name"]: entry.get("value") for entry in _entries(await self.stored())}
 
     async def owned(self) -> set[str]:
         """Return the names of the entries that the operator applies, by what the API server notes of it."""
         return {
             name
-            for one in (await self.stored())["metadata"].get("managedFields", ())
-            if (one["manager"], one["operation"]) == (FIELD_MANAGER, "Apply")
-            for name, _ in manifests.owned_entries(one["fieldsV1"], "app")
+            for managed_field in (await self.stored())["metadata"].get("managedFields", ())
+            if (managed_field["manager"], managed_field["operation"]) == (FIELD_MANAGER, "Apply")
+            for name, _ in manifests.owned_entries(managed_field["fieldsV1"], "app")
         }
 
     async def status(self) -> dict[str, Any]:
@@ -304,9 +304,9 @@ class Place:
 
     async def condition(self, kind: str) -> tuple[str, str, str]:
         """Return status, reason and message of a condition; empty texts while there is none."""
-        for one in (await self.status()).get("conditions", ()):
-            if one["type"] == kind:
-                return one["status"], one["reason"], one["message"]
+        for item in (await self.status()).get("conditions", ()):
+            if item["type"] == kind:
+                return item["status"], item["reason"], item["message"]
         return "", "", ""
 
     async def is_settled(self) -> bool:
@@ -362,10 +362,10 @@ class Place:
         revision = "deployment.kubernetes.io/revision"
         found = sorted(
             (
-                one
-                for one in sets["items"]
-                if revision in one["metadata"].get("annotations", {})
-                and empty is not all("value" in entry for entry in _entries(one))
+                item
+                for item in sets["items"]
+                if revision in item["metadata"].get("annotations", {})
+                and empty is not all("value" in entry for entry in _entries(item))
             ),
             key=lambda one: int(one["metadata"]["annotations"][revision]),
         )
@@ -376,8 +376,8 @@ class Place:
         before = found[-1]
         template = before["spec"]["template"]
         template["metadata"]["labels"].pop("pod-template-hash", None)
-        own = {key: one for key, one in stored["metadata"].get("annotations", {}).items() if key in _KEPT}
-        others = {key: one for key, one in before["metadata"]["annotations"].items() if key not in _KEPT}
+        own = {key: annotation for key, annotation in stored["metadata"].get("annotations", {}).items() if key in _KEPT}
+        others = {key: annotation for key, annotation in before["metadata"]["annotations"].items() if key not in _KEPT}
         patch: Any = [
             {"op": "replace", "path": "/spec/template", "value": template},
             {"op": "replace", "path": "/metadata/annotations", "value": own | others},
@@ -503,8 +503,8 @@ class Connections:
 
     async def close(self) -> None:
         """Close them all."""
-        for one in self._open:
-            await one.close()
+        for item in self._open:
+            await item.close()
 
 
 @asynccontextmanager

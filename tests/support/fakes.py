@@ -425,7 +425,7 @@ class FakePolicies:
         stored = self.stored.get(_key(body))
         if stored is None or stored["metadata"]["resourceVersion"] != body["metadata"]["resourceVersion"]:
             raise WriteConflictError(f"policy {_key(body)} changed or is gone")
-        too_long = [one for one in status["conditions"] if len(one["message"]) > 4096]
+        too_long = [condition for condition in status["conditions"] if len(condition["message"]) > 4096]
         if too_long:
             raise ApiServerError(f"422: status.conditions.message: too long: {too_long}")
         self.writes += 1
@@ -479,7 +479,9 @@ class FakePolicies:
 
     def condition(self, key: ObjectKey, kind: str) -> dict[str, Any]:
         """Return one stored condition."""
-        found: dict[str, Any] = next(one for one in self.status_of(key)["conditions"] if one["type"] == kind)
+        found: dict[str, Any] = next(
+            condition for condition in self.status_of(key)["conditions"] if condition["type"] == kind
+        )
         return found
 
 

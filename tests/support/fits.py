@@ -130,11 +130,11 @@ def cluster(folder: Path, *, workers: int) -> Iterator[str]:
             _await_text(folder / f"worker-{number}.log", "Successfully registered with master", started)
         yield master
     finally:
-        for one in started:
-            for pid in members(one.pid):
+        for item in started:
+            for pid in members(item.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            one.wait(10)
+            item.wait(10)
 
 
 def _daemon(log: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
@@ -155,6 +155,6 @@ def _daemon(log: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
 def _await_text(log: Path, text: str, started: Sequence[subprocess.Popen[bytes]], within_s: float = 60.0) -> None:
     until = time.monotonic() + within_s
     while text not in log.read_text(errors="replace"):
-        if time.monotonic() > until or any(one.poll() is not None for one in started):
+        if time.monotonic() > until or any(item.poll() is not None for item in started):
             raise AssertionError(f"no {text!r} within {within_s:g} s:\n{log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.1)

@@ -277,11 +277,11 @@ class PodMetrics(FakePrometheus):
         with self._lock:
             self.queries += 1
             if time.monotonic() - self._pods_from_s > _PODS_KEPT_S:
-                self._pods = [told for fleet in self._fleets for told in _told(fleet, self._storms, self._beats_s)]
+                self._pods = [item for fleet in self._fleets for item in _told(fleet, self._storms, self._beats_s)]
                 self._pods_from_s = time.monotonic()
             pods = self._pods
         result = [
-            {"metric": pod.labels(quantity), "values": [[one.time_s, f"{one.value:.15g}"] for one in samples]}
+            {"metric": pod.labels(quantity), "values": [[sample.time_s, f"{sample.value:.15g}"] for sample in samples]}
             for quantity, metric in counters.KAFKAJS.by_quantity.items()
             if metric.names[0] in asked
             for pod in pods
@@ -400,7 +400,7 @@ def _list(documents: Iterable[dict[str, Any]]) -> str:
 
 
 def _by_name(items: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {one["metadata"]["name"]: one for one in items}
+    return {item["metadata"]["name"]: item for item in items}
 
 
 def _is_done(deployment: Mapping[str, Any]) -> bool:

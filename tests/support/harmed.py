@@ -26,9 +26,9 @@ class HarmedPlace(Place):
     async def series(self, at: datetime) -> counters.Answers:
         """Return what all pods that run would have left for Prometheus by a time."""
         running = await self.running()
-        if self.harmed is None or any(one.storms for one in running):
+        if self.harmed is None or any(item.storms for item in running):
             return await super().series(at)
-        return counters.together(*(self.left_by(one.pod, at, *self.harmed) for one in running))
+        return counters.together(*(self.left_by(item.pod, at, *self.harmed) for item in running))
 
     def left_by(self, pod: Pod, at: datetime, since: datetime, gap: timedelta) -> counters.Answers:
         """Return what a pod leaves whose member is refused a beat, and joins again, after each gap."""

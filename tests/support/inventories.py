@@ -56,15 +56,17 @@ def inventory(
     *series: Iterable[Series], strangers: Sequence[Series] = (), around: Sequence[Series] | None = None
 ) -> Inventory:
     """Return what the queries of `discovery` would give of these series."""
-    everything = [one for several in series for one in several]
-    kept = set(discovery.kind_labels(CONVENTIONS))
-    kinds = {frozenset((name, value) for name, value in one.labels.items() if name in kept): one for one in everything}
-    telling = {name for one in CONVENTIONS for metric in discovery.telling(one) for name in metric.names}
+    everything = [item for several in series for item in several]
+    stored = set(discovery.kind_labels(CONVENTIONS))
+    kinds = {
+        frozenset((name, value) for name, value in item.labels.items() if name in stored): item for item in everything
+    }
+    telling = {name for convention in CONVENTIONS for metric in discovery.telling(convention) for name in metric.names}
     recent_s = (NOW - discovery.RECENT).timestamp()
     members = [
-        Series(one.labels, one.samples.between(recent_s, NOW.timestamp()))
-        for one in everything
-        if one.labels["__name__"] in telling and one.samples and one.samples[-1].time_s > recent_s
+        Series(item.labels, item.samples.between(recent_s, NOW.timestamp()))
+        for item in everything
+        if item.labels["__name__"] in telling and item.samples and item.samples[-1].time_s > recent_s
     ]
     counted = [Series.from_raw(dict(kind), [(NOW.timestamp(), 1.0)]) for kind in kinds]
     return Inventory(counted, members, strangers, around, NOW)
@@ -72,7 +74,7 @@ def inventory(
 
 def near(*conventions: Convention, namespace: str = "shop", pod: str = "orders-0") -> list[Series]:
     """Return what is exported around a pod: all that these conventions have."""
-    names = sorted({name for one in conventions for name in one.by_name})
+    names = sorted({name for convention in conventions for name in convention.by_name})
     return [_one({"__name__": name, "namespace": namespace, "pod": pod}) for name in names]
 
 

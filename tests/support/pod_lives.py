@@ -64,17 +64,17 @@ def shared(found: Iterable[Life]) -> list[tuple[str, str, str]]:
     """Return (static id, pod, other pod) of each two lives with one id that overlap."""
     ordered = sorted(found, key=lambda one: one.since)
     return [
-        (one.instance_id, one.pod, other.pod)
-        for number, one in enumerate(ordered)
+        (item.instance_id, item.pod, other.pod)
+        for number, item in enumerate(ordered)
         for other in ordered[number + 1 :]
-        if one.instance_id == other.instance_id and one.meets(other)
+        if item.instance_id == other.instance_id and item.meets(other)
     ]
 
 
 def instance_id(pod: Mapping[str, Any]) -> str:
     """Return the static id in the environment of a pod's consumer; empty where there is none."""
     entries = pod["spec"]["containers"][0].get("env", ())
-    return next((one["value"] for one in entries if one["name"] == VARIABLE), "")
+    return next((entry["value"] for entry in entries if entry["name"] == VARIABLE), "")
 
 
 def documents(text: str) -> Iterator[dict[str, Any]]:
@@ -95,4 +95,4 @@ def _waits(pod: Mapping[str, Any]) -> bool:
 def _is_over(pod: Mapping[str, Any]) -> bool:
     status = pod.get("status", {})
     containers = status.get("containerStatuses", ())
-    return status.get("phase") in _ENDED and all("terminated" in one.get("state", {}) for one in containers)
+    return status.get("phase") in _ENDED and all("terminated" in container.get("state", {}) for container in containers)

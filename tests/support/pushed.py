@@ -12,9 +12,9 @@ _PATH = "/api/v1/otlp/v1/metrics"
 def push(prometheus_url: str, series: Iterable[Series], *, job: str = "pods") -> None:
     """Push series with their samples; NaN as a series without any sample at `nan_at_s` is `push_nan`'s."""
     by_name: dict[str, list[tuple[Mapping[str, str], Sequence[tuple[float, float]]]]] = {}
-    for one in series:
-        samples = [(sample.time_s, sample.value) for sample in one.samples]
-        by_name.setdefault(one.labels["__name__"], []).append((one.labels, samples))
+    for series_ in series:
+        samples = [(sample.time_s, sample.value) for sample in series_.samples]
+        by_name.setdefault(series_.labels["__name__"], []).append((series_.labels, samples))
     _post(prometheus_url, job, by_name)
 
 

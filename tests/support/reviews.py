@@ -46,16 +46,16 @@ def body(asked: Any) -> bytes:
 def patched(of: dict[str, Any], operations: Any) -> dict[str, Any]:
     """Return a pod with a JSON patch that only adds; a path's last step may be `-`."""
     changed = copy.deepcopy(of)
-    for one in operations:
-        assert one["op"] == "add"
-        *way, last = [step.replace("~1", "/").replace("~0", "~") for step in one["path"].split("/")[1:]]
+    for operation in operations:
+        assert operation["op"] == "add"
+        *way, last = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
         place: Any = changed
         for step in way:
             place = place[int(step)] if isinstance(place, list) else place[step]
         if isinstance(place, list):
-            place.insert(len(place) if last == "-" else int(last), one["value"])
+            place.insert(len(place) if last == "-" else int(last), operation["value"])
         else:
-            place[last] = one["value"]
+            place[last] = operation["value"]
     return changed
 
 

@@ -28,8 +28,8 @@ class Shop:
 
     def apply(self, *documents: dict[str, Any]) -> None:
         """Apply documents."""
-        for one in documents:
-            self.kubectl("apply", "--filename=-", stdin=json.dumps(one))
+        for document in documents:
+            self.kubectl("apply", "--filename=-", stdin=json.dumps(document))
 
     def pods(self) -> list[dict[str, Any]]:
         """Return the pods that are not on their way out."""
@@ -44,8 +44,8 @@ class Shop:
     def leases(self) -> dict[str, str]:
         """Return the slots' holders by id."""
         return {
-            one["metadata"]["name"]: one["spec"].get("holderIdentity", "")
-            for one in self.get("leases", labels=SLOT_LABEL)["items"]
+            item["metadata"]["name"]: item["spec"].get("holderIdentity", "")
+            for item in self.get("leases", labels=SLOT_LABEL)["items"]
         }
 
 
@@ -120,7 +120,7 @@ def pod_of_nobody() -> dict[str, Any]:
 def ids_of(pods: list[dict[str, Any]]) -> list[str]:
     """Return the static ids that the pods' consumers are given; empty for one that has none."""
     return [
-        next((one["value"] for one in pod["spec"]["containers"][1]["env"] if one["name"] == VARIABLE), "")
+        next((item["value"] for item in pod["spec"]["containers"][1]["env"] if item["name"] == VARIABLE), "")
         for pod in pods
     ]
 

@@ -166,7 +166,7 @@ class FakeSlots:
 
     def gated(self) -> Mapping[SlotPlace, Sequence[SlotPod]]:
         """Return the pods that wait."""
-        waiting = [one for one in self.bodies if one.gated]
+        waiting = [body for body in self.bodies if body.gated]
         return {**({PLACE: waiting} if waiting else {}), **self.elsewhere}
 
     async def may_lift(self) -> bool:

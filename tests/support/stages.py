@@ -203,10 +203,10 @@ def teams(count: int) -> tuple[Stage, ToldPrometheus]:
         counters.quiet(worlds.pods(1), worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR, namespace=name)
         for name in names
     )
-    told = ToldPrometheus(counters.exported(counters.together(*quiet), counters.KAFKAJS))
-    stage.prometheus = told  # type: ignore[assignment]  # it answers likewise
+    report = ToldPrometheus(counters.exported(counters.together(*quiet), counters.KAFKAJS))
+    stage.prometheus = report  # type: ignore[assignment]  # it answers likewise
     stage.restart()
-    return stage, told
+    return stage, report
 
 
 def storms(count: int, *, max_rollouts: int = 5) -> Stage:
@@ -218,9 +218,9 @@ def storms(count: int, *, max_rollouts: int = 5) -> Stage:
     series = counters.stormy([pod], pod.started, worlds.NOW + 40 * MINUTE)
     stage.prometheus.answers = {
         quantity: [
-            Series({**one.labels, "group_id": group}, one.samples)
+            Series({**item.labels, "group_id": group}, item.samples)
             for group in stage.groups.groups["main"]
-            for one in of
+            for item in of
         ]
         for quantity, of in series.items()
     }

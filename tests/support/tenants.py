@@ -97,8 +97,8 @@ def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
     )
     fitted_at = datetime(2026, 3, 2, tzinfo=UTC)
     return {
-        (one.namespace, one.group): one
-        for one in model_estimate.models(table, on=UNTIL, fitted_at=fitted_at, job="tenants")
+        (model.namespace, model.group): model
+        for model in model_estimate.models(table, on=UNTIL, fitted_at=fitted_at, job="tenants")
     }
 
 

@@ -41,13 +41,13 @@ def _changed(change: Callable[[dict[str, Any]], object]) -> Fault:
 
 
 def _doubled(document: dict[str, Any]) -> None:
-    for one in document["data"]["result"]:
-        one["values"] = [pair for pair in one["values"] for _ in range(2)]
+    for item in document["data"]["result"]:
+        item["values"] = [pair for pair in item["values"] for _ in range(2)]
 
 
 def _shuffled(document: dict[str, Any]) -> None:
-    for one in document["data"]["result"]:
-        random.Random(0).shuffle(one["values"])  # noqa: S311 - disorder, no secret
+    for item in document["data"]["result"]:
+        random.Random(0).shuffle(item["values"])  # noqa: S311 - disorder, no secret
 
 
 FAILURES: Final[Mapping[str, Fault]] = {
@@ -98,10 +98,10 @@ class ToldPrometheus:
         """Return what the query selects, as far as it is visible now."""
         asked = counters.asked(query)
         self.requests.append(Request(query, asked, at))
-        found = [self._shown(one) for one in asked.of(self.series, at)]
-        if self.most_samples is not None and sum(len(one.samples) for one in found) > self.most_samples:
+        found = [self._shown(item) for item in asked.of(self.series, at)]
+        if self.most_samples is not None and sum(len(item.samples) for item in found) > self.most_samples:
             raise MetricsUnavailableError("Prometheus answered 422", tried=query, cause=MetricsCause.TOO_MUCH)
-        result = [{"metric": one.labels, "values": [[t, str(v)] for t, v in one.samples]} for one in found]
+        result = [{"metric": item.labels, "values": [[t, str(v)] for t, v in item.samples]} for item in found]
         body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode()
         try:
             body = body if self.fault is None else self.fault(query, body)
@@ -119,4 +119,4 @@ class ToldPrometheus:
 def newest_s(body: bytes) -> float | None:
     """Return the time of the newest sample of an answer; None if it holds none."""
     result = json.loads(body)["data"]["result"]
-    return max((float(one["values"][-1][0]) for one in result if one["values"]), default=None)
+    return max((float(item["values"][-1][0]) for item in result if item["values"]), default=None)

@@ -96,7 +96,7 @@ class TriedWorkloads(FakeWorkloads):
     def replace(self, pod: str, uid: str) -> None:
         """Have another pod in the place of one, as its ReplicaSet and the webhook do it."""
         stored = self.stored[CONSUMER]
-        left = tuple(one for one in stored.pods if (one.name, one.uid) != (pod, uid))
+        left = tuple(item for item in stored.pods if (item.name, item.uid) != (pod, uid))
         assert len(left) == len(stored.pods) - 1
         self.tried.discard(pod)
         self.edit(CONSUMER, pods=(*left, self._made()))
@@ -113,7 +113,7 @@ class TriedWorkloads(FakeWorkloads):
         while len(pods) < wanted:
             pods.append(self._made())
         rollout = dataclasses.replace(stored.rollout, wanted=wanted, updated=wanted)
-        self.tried &= {one.name for one in pods}
+        self.tried &= {pod.name for pod in pods}
         self.edit(CONSUMER, pods=tuple(pods), rollout=rollout)
 
     def _made(self) -> Pod:

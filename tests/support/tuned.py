@@ -51,5 +51,5 @@ def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Decisi
 
 
 def _sharing(of: DecisionInput, partitions: int) -> DecisionInput:
-    members = tuple(dataclasses.replace(one, partitions=partitions) for one in of.group.members)
+    members = tuple(dataclasses.replace(member, partitions=partitions) for member in of.group.members)
     return dataclasses.replace(of, group=dataclasses.replace(of.group, members=members))

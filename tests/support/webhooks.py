@@ -144,12 +144,12 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 
 def documents() -> Iterator[dict[str, Any]]:
     """Yield what the documented manifest gives the webhook: its rights, here for a user, and its registration."""
-    for one in yaml.safe_load_all(MANIFEST.read_text()):
-        if one["kind"] in {"ClusterRole", "Role", "MutatingWebhookConfiguration"}:
-            yield one
-        if one["kind"] in {"ClusterRoleBinding", "RoleBinding"}:
+    for item in yaml.safe_load_all(MANIFEST.read_text()):
+        if item["kind"] in {"ClusterRole", "Role", "MutatingWebhookConfiguration"}:
+            yield item
+        if item["kind"] in {"ClusterRoleBinding", "RoleBinding"}:
             user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": USER}
-            yield {**one, "subjects": [user]}
+            yield {**item, "subjects": [user]}
 
 
 def authority_of(plane: ControlPlane, namespace: str) -> str:
@@ -166,11 +166,11 @@ def trusted_by(plane: ControlPlane) -> str:
 
 def register(plane: ControlPlane, namespace: str, port: int) -> None:
     """Register what answers at a port of this machine as the documented webhook, and give it its rights."""
-    for one in documents():
-        if one["kind"] == "MutatingWebhookConfiguration":
-            for hook in one["webhooks"]:
+    for document in documents():
+        if document["kind"] == "MutatingWebhookConfiguration":
+            for hook in document["webhooks"]:
                 hook["clientConfig"] = {"url": f"https://{LOOPBACK}:{port}/mutate-pods"}
-        plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(one))
+        plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
 
 
 def unregister(plane: ControlPlane) -> None:

@@ -225,7 +225,7 @@ def situation(
         now=NOW,
         policy=asked,
         workload=runs,
-        group=group([member(one) for one in pods()], rebalancing=rebalancing),
+        group=group([member(pod) for pod in pods()], rebalancing=rebalancing),
         cluster=on or cluster(),
         record=seen or record(beat=usual_beat(asked, runs)),
         model=model,

@@ -84,7 +84,7 @@ class TriedPlace(HarmedPlace):
 
     async def series(self, at: datetime) -> counters.Answers:
         """Return what all pods leave: quiet ones, but for those of the canary."""
-        return counters.together(*[self._of(one, at) for one in await self.running()])
+        return counters.together(*[self._of(item, at) for item in await self.running()])
 
     def _of(self, one: Running, at: datetime) -> counters.Answers:
         place = {"namespace": self.name, "group": self.name}
@@ -127,8 +127,8 @@ class TriedPlace(HarmedPlace):
     async def facts(self) -> Facts:
         """Return uid and restarts of all pods."""
         return {
-            one["metadata"]["name"]: (one["metadata"]["uid"], one["status"]["containerStatuses"][0]["restartCount"])
-            for one in await self.pods()
+            pod["metadata"]["name"]: (pod["metadata"]["uid"], pod["status"]["containerStatuses"][0]["restartCount"])
+            for pod in await self.pods()
         }
 
 
@@ -152,7 +152,7 @@ async def test_the_pods_of_a_canary_go_back_and_the_others_never_change(place: T
     await place.begin()
     before, deployment = await place.facts(), await place.stored()
     await place.look_until("readyTime", None, later=SOON)
-    with_values = [one for one in await place.running() if one.session_ms != SESSION_MS]
+    with_values = [item for item in await place.running() if item.session_ms != SESSION_MS]
     assert len(with_values) == TRIED
 
     if outcome == "Worse":
@@ -166,7 +166,7 @@ async def test_the_pods_of_a_canary_go_back_and_the_others_never_change(place: T
     (failed,) = status["reverted"]
     assert failed["outcome"] == outcome
     assert (await place.condition("Verified"))[:2] == ("False", "Reverted")
-    assert [one.session_ms for one in await place.running()] == PODS * [SESSION_MS]
+    assert [item.session_ms for item in await place.running()] == PODS * [SESSION_MS]
     after, stored = await place.facts(), await place.stored()
     stayed = {name: facts for name, facts in after.items() if name in before}
     assert stayed == {name: before[name] for name in stayed}

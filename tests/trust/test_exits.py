@@ -115,7 +115,7 @@ class Replace:
 
 KUBECTL: Final = ByKubectl("kubectl-apply", ())
 WAYS: Final[tuple[Way, ...]] = (
-    *(Manifest(one) for one in (*appliers.ALL, KUBECTL)),
+    *(Manifest(item) for item in (*appliers.ALL, KUBECTL)),
     SetEnv(),
     Edit(),
     Replace(),
@@ -170,7 +170,7 @@ class Story:
             await self.place.look()
             await self.place.await_settled()
         assert await self.place.env() == {}
-        assert [one.storms for one in await self.place.running()] == [True], "envFrom is in force again"
+        assert [item.storms for item in await self.place.running()] == [True], "envFrom is in force again"
         status, reason, message = await self.place.applied()
         assert (status, reason) == ("False", "TakenBack")
         assert "sessionTimeout 1s → 30s" in message

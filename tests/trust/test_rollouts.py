@@ -99,14 +99,14 @@ class Story:
 
     def of(self, short: str) -> list[Moment]:
         """Return the moments of one policy."""
-        return [one for one in self.moments if one.name == short]
+        return [moment for moment in self.moments if moment.name == short]
 
     def reasons(self, short: str) -> list[tuple[str, str]]:
         """Return status and reason of `Applied`, one after the other."""
         found: list[tuple[str, str]] = []
-        for one in self.of(short):
-            if one.applied[0] and (not found or found[-1] != one.applied[:2]):
-                found.append(one.applied[:2])
+        for item in self.of(short):
+            if item.applied[0] and (not found or found[-1] != item.applied[:2]):
+                found.append(item.applied[:2])
         return found
 
     def until(self, done: Callable[[], bool], what: str, *, timeout_s: float) -> None:
@@ -117,7 +117,7 @@ class Story:
             if done():
                 return
             if time.monotonic() > end_s:
-                seen = "\n".join(f"{one}: {self.of(one)[-1].applied}" for one in self._names)
+                seen = "\n".join(f"{name}: {self.of(name)[-1].applied}" for name in self._names)
                 raise AssertionError(f"{what} did not come within {timeout_s:g} s:\n{seen}")
             time.sleep(0.5)
 
@@ -134,7 +134,10 @@ class Story:
                 Moment(
                     short,
                     time.monotonic() - self._began_s,
-                    {one["type"]: (one["status"], one["reason"], one["message"]) for one in conditions},
+                    {
+                        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+                        for condition in conditions
+                    },
                     tuple(sorted(_ready_s(pod, now) for pod in pods if _is_cured(pod, name))),
                     ANNOTATION in workloads[name]["metadata"].get("annotations", {}),
                 )
@@ -142,14 +145,14 @@ class Story:
 
 
 def _is_cured(pod: dict[str, Any], name: str) -> bool:
-    env = {one["name"]: one.get("value") for one in pod["spec"]["containers"][0].get("env", ())}
+    env = {item["name"]: item.get("value") for item in pod["spec"]["containers"][0].get("env", ())}
     return pod["metadata"]["labels"]["app"] == name and written.CURE.items() <= env.items()
 
 
 def _ready_s(pod: dict[str, Any], now: datetime) -> float:
-    for one in pod.get("status", {}).get("conditions", ()):
-        if (one["type"], one["status"]) == ("Ready", "True"):
-            return (now - datetime.fromisoformat(one["lastTransitionTime"])).total_seconds()
+    for condition in pod.get("status", {}).get("conditions", ()):
+        if (condition["type"], condition["status"]) == ("Ready", "True"):
+            return (now - datetime.fromisoformat(condition["lastTransitionTime"])).total_seconds()
     return 0.0
 
 
@@ -166,7 +169,7 @@ def _create_on_delete(fleet: Fleet) -> None:
 
 
 def _on_delete_uids(fleet: Fleet) -> list[str]:
-    return [one["metadata"]["uid"] for one in fleet.pods() if one["metadata"]["labels"]["app"] == ON_DELETE]
+    return [pod["metadata"]["uid"] for pod in fleet.pods() if pod["metadata"]["labels"]["app"] == ON_DELETE]
 
 
 def _prepare(fleet: Fleet, names: Callable[[str], str]) -> None:
@@ -195,18 +198,18 @@ def story(sandbox: Sandbox, operators: Operators) -> Iterator[Story]:
     sandbox.control_plane.kubectl("delete", "consumergrouppolicies", "--all", "--all-namespaces", "--timeout=30s")
     with Fleet(sandbox, "rollouts", len(NAMES)) as fleet:
         fleet.deploy(scenario.STORMING)
-        told = Story(fleet)
-        _prepare(fleet, told.name)
+        report = Story(fleet)
+        _prepare(fleet, report.name)
         fleet.await_rolled_out()
         fleet.create_policies(mode="Apply")
         _create_on_delete(fleet)
         for short in OF_OURS:
-            written.write(fleet, told.name(short))
+            written.write(fleet, report.name(short))
         for short in FAILING:
             mine = {"spec": {"rollout": {"verification": {"revert": False}}}}
-            fleet.admin.merge(fleet.path("policies", told.name(short)), mine)
-        fleet.admin.merge(fleet.path("policies", told.name("suspended")), {"spec": {"suspend": True}})
-        fleet.admin.merge(fleet.path("policies", told.name("recreated")), {"spec": {"mode": "Recommend"}})
+            fleet.admin.merge(fleet.path("policies", report.name(short)), mine)
+        fleet.admin.merge(fleet.path("policies", report.name("suspended")), {"spec": {"suspend": True}})
+        fleet.admin.merge(fleet.path("policies", report.name("recreated")), {"spec": {"mode": "Recommend"}})
         with PodMetrics(
             [fleet], storms=lambda env: env.get("KAFKA_SESSION_TIMEOUT_MS") != "30000", scrapes=SCRAPES
         ) as metrics:
@@ -218,8 +221,8 @@ def story(sandbox: Sandbox, operators: Operators) -> Iterator[Story]:
                 max_rollouts=PLACES,
                 grants=scenario.EVERY_GROUP,  # nobody consumes
             ):
-                _play(told)
-        yield told
+                _play(report)
+        yield report
         fleet.kubectl("delete", "namespace", fleet.namespace, "--wait=false")
 
 
@@ -229,7 +232,7 @@ def _play(told: Story) -> None:
     told.until(lambda: told.shows(ON_DELETE, "AtNextRestart"), "values for pods that somebody deletes", timeout_s=60)
     told.on_delete_uids = _on_delete_uids(fleet)
     landed = ("scaled", "renamed", "taken-out")
-    told.until(lambda: all(told.shows(one, "Applied") for one in landed), "three that stay up", timeout_s=120)
+    told.until(lambda: all(told.shows(item, "Applied") for item in landed), "three that stay up", timeout_s=120)
     fleet.change(told.name("scaled"), {"replicas": 0})
     renamed = written.container(fleet, "exec sleep infinity", name="main")
     fleet.change(told.name("renamed"), renamed)
@@ -239,7 +242,7 @@ def _play(told: Story) -> None:
         *("patch", "deployment", told.name("taken-out"), f"--namespace={fleet.namespace}", "--type=strategic", "-p"),
         str({"spec": {"template": {"spec": {"containers": [{"name": "app", "env": env}]}}}}).replace("'", '"'),
     )
-    told.until(lambda: all(told.shows(one, "RolloutFailed") for one in STUCK), "two dead rollouts", timeout_s=150)
+    told.until(lambda: all(told.shows(item, "RolloutFailed") for item in STUCK), "two dead rollouts", timeout_s=150)
     told.until(lambda: told.of("waits")[-1].written, "the turn of who waits", timeout_s=90)
     told.on_delete_uids += _on_delete_uids(fleet)
     fleet.kubectl("delete", "pod", f"{ON_DELETE}-0", f"--namespace={fleet.namespace}", "--wait=false")
@@ -253,16 +256,16 @@ def _play(told: Story) -> None:
 @pytest.mark.row("A4")
 def test_applied_is_true_only_of_pods_that_stayed_ready(story: Story) -> None:
     """In no moment of the whole story is it said of others."""
-    true = [one for one in story.moments if one.applied[0] == "True"]
+    true = [moment for moment in story.moments if moment.applied[0] == "True"]
     # Whoever waited for a place may have had one for long enough by the end.
     assert (
         {"scaled", "renamed", "taken-out", ON_DELETE}
-        <= {one.name for one in true}
+        <= {item.name for item in true}
         <= {"scaled", "renamed", "taken-out", ON_DELETE, "waits"}
     )
-    for one in true:
-        shortly = [other for other in story.of(one.name) if 0 <= one.seconds - other.seconds <= LAG_S]
-        assert max(age_s for other in shortly for age_s in (0.0, *other.ready_s)) >= STAYS_S, one
+    for item in true:
+        shortly = [other for other in story.of(item.name) if 0 <= item.seconds - other.seconds <= LAG_S]
+        assert max(age_s for other in shortly for age_s in (0.0, *other.ready_s)) >= STAYS_S, item
 
 
 @pytest.mark.row("A4")
@@ -285,21 +288,21 @@ def test_pods_that_are_gone_or_renamed_have_no_values(story: Story) -> None:
         assert reasons[-1] == ("False", reason)
     last = story.of("renamed")[-1].conditions
     assert last["Ready"][:2] == ("False", "ContainerNotFound")
-    assert {one[:2] for kind, one in last.items() if kind != "Ready"} == {("Unknown", "ContainerNotFound")}
+    assert {item[:2] for kind, item in last.items() if kind != "Ready"} == {("Unknown", "ContainerNotFound")}
 
 
 @pytest.mark.row("A5")
 def test_stuck_rollouts_lose_their_places_at_their_deadline(story: Story) -> None:
     """Until then who waits is told who has them; after it somebody else begins, though they are as stuck as before."""
-    waits = [one for one in story.of("waits") if one.applied[1] == "FleetBudgetSpent"]
+    waits = [item for item in story.of("waits") if item.applied[1] == "FleetBudgetSpent"]
     assert waits
     named = [f"Deployment {story.fleet.namespace}/{story.name(short)}" for short in STUCK]
-    assert any(all(one in wait.applied[2] for one in named) for wait in waits), waits[-1].applied
+    assert any(all(item in wait.applied[2] for item in named) for wait in waits), waits[-1].applied
     assert story.of("waits")[-1].written
-    begun_s = next(one.seconds for one in story.of("waits") if one.written)
+    begun_s = next(item.seconds for item in story.of("waits") if item.written)
     for short in STUCK:
-        later = [one for one in story.of(short) if one.seconds >= begun_s]
-        assert not any(one.applied[0] == "True" for one in later), later[-1].applied
+        later = [item for item in story.of(short) if item.seconds >= begun_s]
+        assert not any(item.applied[0] == "True" for item in later), later[-1].applied
 
 
 @pytest.mark.row("A5")
@@ -310,17 +313,17 @@ def test_what_waits_for_somebody_to_delete_pods_holds_no_place(story: Story) -> 
     assert reasons[-1] == ("True", "Applied")
     assert len(story.on_delete_uids) == 2
     assert len(set(story.on_delete_uids)) == 1
-    held = [one for one in story.moments if one.applied[1] == "FleetBudgetSpent"]
-    assert not any("StatefulSet" in one.applied[2] for one in held)
-    written_s = next(one.seconds for one in story.of(ON_DELETE) if one.written)
+    held = [moment for moment in story.moments if moment.applied[1] == "FleetBudgetSpent"]
+    assert not any("StatefulSet" in item.applied[2] for item in held)
+    written_s = next(item.seconds for item in story.of(ON_DELETE) if item.written)
     for short in STUCK:
-        assert next(one.seconds for one in story.of(short) if one.written) <= written_s + LAG_S
+        assert next(item.seconds for item in story.of(short) if item.written) <= written_s + LAG_S
 
 
 @pytest.mark.row("A5")
 def test_a_paused_deployment_is_not_written(story: Story) -> None:
     """And its policy says why."""
-    assert not any(one.written for one in story.of("paused"))
+    assert not any(item.written for item in story.of("paused"))
     assert story.reasons("paused")[-1] == ("False", "RolloutPaused")
     assert "paused (spec.paused): nothing is written" in story.of("paused")[-1].applied[2]
 

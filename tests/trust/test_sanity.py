@@ -67,11 +67,11 @@ def fleet(sandbox: Sandbox) -> Iterator[Fleet]:
         shared=team("shared", scenario.HEALTHY),
     )
     started.shared.apply(manifest(started.shared, scenario.STORMING, name=OTHERS))
-    for one in made:
-        one.apply_policy_spec(mode="Apply", rollout={"cooldown": "1s"})
+    for item in made:
+        item.apply_policy_spec(mode="Apply", rollout={"cooldown": "1s"})
     yield started
-    for one in made:
-        one.delete()
+    for item in made:
+        item.delete()
 
 
 def manifest(team: Team, settings: ConsumerSettings, first: str = "", *, told: bool = True, name: str = "") -> str:
@@ -170,7 +170,7 @@ def test_a_group_that_another_deployment_disturbs_is_not_healthy(fleet: Fleet) -
     """Its own members are well; who makes it rebalance is named, and nothing of ours is changed."""
     team = fleet.shared
     found = team.await_condition("Recommended", "RebalancedByOthers", status="Unknown", timeout_s=200)
-    others = {one["metadata"]["name"] for one in team.get("pods", labels=f"app={OTHERS}")["items"]}
+    others = {item["metadata"]["name"] for item in team.get("pods", labels=f"app={OTHERS}")["items"]}
     assert any(f"{name} at " in found["message"] for name in others)
     assert "recommendation" not in team.status()
     assert written(team) == 0

@@ -122,7 +122,7 @@ def _played(fleet: Fleet, pair: Pair) -> Ended:
     await_leader(follower.operator)
     held.release()
     wait_until(
-        lambda: all(_is_back(one) for one in fleet.policies().values()),
+        lambda: all(_is_back(policy) for policy in fleet.policies().values()),
         part=fleet.namespace,
         what="all values taken back",
         timeout_s=150,
@@ -166,11 +166,11 @@ def _pods(fleet: Fleet) -> dict[str, Pods]:
 def _patches(fleet: Fleet, name: str, since: datetime) -> list[audit.Write]:
     done = audit.writes(fleet.sandbox.control_plane.audit_log, since=since)
     return [
-        one
-        for one in done
-        if (one.namespace, one.resource, one.name, one.subresource) == (fleet.namespace, "deployments", name, "")
-        and one.user in OPERATOR_USERS
-        and not one.refused
+        item
+        for item in done
+        if (item.namespace, item.resource, item.name, item.subresource) == (fleet.namespace, "deployments", name, "")
+        and item.user in OPERATOR_USERS
+        and not item.refused
     ]
 
 
@@ -211,7 +211,7 @@ def test_pods_that_are_gone_come_back_of_the_template_before(ended: Ended) -> No
 @pytest.mark.row("A9")
 def test_a_leader_that_falls_in_its_revert_is_followed_by_one_who_knows(ended: Ended) -> None:
     """The new one writes nothing again, and says what it finds as one that did it would."""
-    by_user = {one.user for one in ended.patches["killed"]}
+    by_user = {item.user for item in ended.patches["killed"]}
     assert len(by_user) == 1
     assert ended.patches["later"][-1].user not in by_user
     assert _findings(ended.policies["killed"]) == _findings(ended.policies["crashes"])
@@ -219,4 +219,6 @@ def test_a_leader_that_falls_in_its_revert_is_followed_by_one_who_knows(ended: E
 
 def _findings(policy: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return type, status and reason of all conditions."""
-    return [(one["type"], one["status"], one["reason"]) for one in policy["status"]["conditions"]]
+    return [
+        (condition["type"], condition["status"], condition["reason"]) for condition in policy["status"]["conditions"]
+    ]

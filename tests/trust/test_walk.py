@@ -103,7 +103,7 @@ def drawn(seed: int) -> list[Step]:
 
     begin = EMPTIED if seed % EMPTIED_EVERY == 0 else [chance.choice([Act.LOOK, Act.LOOK, Act.DIE])]
     acts = chance.choices(list(WEIGHTS), list(WEIGHTS.values()), k=ACTS)
-    return [step(one) for one in (*begin, *acts)]
+    return [step(item) for item in (*begin, *acts)]
 
 
 class Walk:
@@ -250,7 +250,7 @@ async def test_a_random_walk(connections: Connections) -> None:
         await walk.place.tear_down()
         return ""
 
-    failures = [one for one in await asyncio.gather(*(played(walk) for walk in walks)) if one]
+    failures = [item for item in await asyncio.gather(*(played(walk) for walk in walks)) if item]
     assert not failures, "\n".join(failures)
     assert sum(walk.vetoes for walk in walks) >= len(SEEDS) // 2, "a walk has to take values back"
     assert sum(walk.emptied for walk in walks) >= LEAST_EMPTIED, "a walk has to roll back to an entry without a value"

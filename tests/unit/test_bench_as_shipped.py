@@ -38,7 +38,7 @@ NEVER = FailureProcess(0.0, Law.constant(1.0))
 @functools.cache
 def group(kind: Kind) -> Group:
     """The first group of a kind in the hold-out fleet, without crashes and restarts."""
-    drawn = next(one for one in fleets.fleet("holdout", 60) if one.kind is kind)
+    drawn = next(item for item in fleets.fleet("holdout", 60) if item.kind is kind)
     calm = dataclasses.replace(drawn.usual, crashes=NEVER, restarts=NEVER, node_pauses=NEVER, outages=NEVER)
     return dataclasses.replace(drawn, usual=calm, swing=0.0, burst=None)
 
@@ -150,7 +150,7 @@ def test_a_library_that_no_policy_may_name_is_refused() -> None:
     """Nobody tunes librdkafka today, so its groups are in no figure."""
     running = Running([Life(group(Kind.LIBRDKAFKA)), Life(group(Kind.CLEAN))], Plan(days=1))
     assert [life.group.kind for life in running.refused] == [Kind.LIBRDKAFKA]
-    assert [one.life.group.kind for one in running.groups] == [Kind.CLEAN]
+    assert [group.life.group.kind for group in running.groups] == [Kind.CLEAN]
 
 
 def test_a_group_that_evicts_is_cured_within_the_hour_and_waits_for_its_cooldown() -> None:
@@ -170,30 +170,32 @@ def test_a_group_that_evicts_is_cured_within_the_hour_and_waits_for_its_cooldown
 
 def test_metrics_from_before_the_operator_make_models_for_its_first_hour() -> None:
     """Two days of history, and decisions of the first day have forecasts; without it none has."""
-    lives = [Life(one) for one in fleets.fleet("holdout", 12) if one.truth.client == "java" and one.kind is Kind.CLEAN]
+    lives = [
+        Life(item) for item in fleets.fleet("holdout", 12) if item.truth.client == "java" and item.kind is Kind.CLEAN
+    ]
     assert lives
     forecasts = []
     for history in (2, 0):
         running = Running(lives, Plan(days=1, history=history))
         running.run(lambda _: None)
-        forecasts.append([note.decision.forecast is not None for one in running.groups for note in one.notes])
+        forecasts.append([note.decision.forecast is not None for group in running.groups for note in group.notes])
     assert any(forecasts[0])
     assert not any(forecasts[1])
 
 
 def test_a_look_that_is_skipped_would_have_said_the_same() -> None:
     """With looks at all hours and with looks left out, decisions and changes are the same."""
-    lives = [Life(one) for one in fleets.fleet("holdout", 12) if one.kind is not Kind.LIBRDKAFKA]
+    lives = [Life(item) for item in fleets.fleet("holdout", 12) if item.kind is not Kind.LIBRDKAFKA]
     lazy, eager = (Running(lives, Plan(days=3)) for _ in range(2))
-    eager.groups = [_Eager(one.life, one.policy) for one in eager.groups]
+    eager.groups = [_Eager(group.life, group.policy) for group in eager.groups]
     for running in (lazy, eager):
         running.run(lambda _: None)
     skipped = 0
-    for one, other in zip(lazy.groups, eager.groups, strict=True):
-        assert [(note.hour, note.decision) for note in one.notes] == [
+    for item, other in zip(lazy.groups, eager.groups, strict=True):
+        assert [(note.hour, note.decision) for note in item.notes] == [
             (note.hour, note.decision) for note in other.notes
         ]
-        assert (one.values, one.changes, one.policy) == (other.values, other.changes, other.policy)
+        assert (item.values, item.changes, item.policy) == (other.values, other.changes, other.policy)
         assert isinstance(other, _Eager)
         skipped += other.same
     assert skipped > 12
@@ -268,7 +270,7 @@ def test_a_word_is_broken_by_more_evictions_than_it_allows_or_than_the_objective
     above_bound = standing(100, 50, 40, evictions=0.9)
     called_well = standing(100, 50, 40, evictions=2.0, bound=None)
     warned = dataclasses.replace(standing(100, 50, 40, evictions=4.0, bound=5.0), verdict=Verdict.CHANGE)
-    assert [one.is_vouched_falsely for one in (kept_word, above_bound, called_well, warned)] == [
+    assert [item.is_vouched_falsely for item in (kept_word, above_bound, called_well, warned)] == [
         False,
         True,
         True,
@@ -278,7 +280,7 @@ def test_a_word_is_broken_by_more_evictions_than_it_allows_or_than_the_objective
     assert made["vouched_falsely"] == pytest.approx(0.5)
     java = made["calibration"]["java"]
     assert (java["with_bound"], java["below"], java["median_excess"]) == (3, pytest.approx(2 / 3), 1.5)
-    assert java["called_well"] == sum(one.is_called_well for one in (kept_word, above_bound, called_well, warned))
+    assert java["called_well"] == sum(item.is_called_well for item in (kept_word, above_bound, called_well, warned))
     table = judged_figures.calibration_table({"14d": made, "30d": {"groups": 0}})
     assert "| java | 14d | 3 | 0.67 |" in table
     assert "30d" not in table
@@ -297,9 +299,9 @@ def test_what_was_known_of_a_group_is_decided_on_again() -> None:
     ((now, words),) = promises.again(copy.deepcopy([look]))
     assert (now.verdict, now.is_called_well, now.values) == (Verdict.UNPROVEN, False, before.values)
     assert words.startswith("too early to tell")
-    told = promises.report(1, [now, healthy])
-    assert "Unproven: TooEarly: 1" in told
-    assert "vouched 1," in told
+    report = promises.report(1, [now, healthy])
+    assert "Unproven: TooEarly: 1" in report
+    assert "vouched 1," in report
 
 
 def test_few_large_groups_do_not_hide_the_many() -> None:
@@ -321,13 +323,13 @@ def test_infeasible_is_false_where_values_exist_that_meet_the_whole_objective() 
 
 def test_a_day_in_the_operators_hands_ends_with_a_standing_for_each_group() -> None:
     """The whole way, with real parts: hours, rows, fit, decision, judgement."""
-    lives = [Life(one) for one in fleets.fleet("holdout", 8) if one.kind is not Kind.LIBRDKAFKA]
+    lives = [Life(item) for item in fleets.fleet("holdout", 8) if item.kind is not Kind.LIBRDKAFKA]
     running = Running(lives, Plan(days=2))
     days: list[int] = []
     running.run(days.append)
     assert days == [1, 2]
-    for one in running.groups:
-        against = judgement.yardstick((one.life.truth(0), one.policy.objective))
-        made = judgement.standing(one, 2, against)
+    for item in running.groups:
+        against = judgement.yardstick((item.life.truth(0), item.policy.objective))
+        made = judgement.standing(item, 2, against)
         assert made is not None
         assert made.outcome.net_per_day > 0

@@ -36,11 +36,11 @@ def model(truth: GroupTruth, *, factor: float = 1.0) -> GroupModel:
 def test_a_fit_is_compared_by_the_time_that_is_exceeded_as_often(factor: float) -> None:
     """A tail of a Pareto law is one again, with another scale."""
     found = fit_truth.comparisons([QUICK], [model(QUICK, factor=factor)])
-    assert {one.rate for one in found} >= {"1 a day", "1 a month", "1 a year"}
-    for one in found:
-        assert (one.quantity, one.groups) == (ABSENCE, 1)
-        assert one.ratios == pytest.approx((factor,) * 3, rel=1e-6)
-        assert one.covered == 1.0
+    assert {item.rate for item in found} >= {"1 a day", "1 a month", "1 a year"}
+    for item in found:
+        assert (item.quantity, item.groups) == (ABSENCE, 1)
+        assert item.ratios == pytest.approx((factor,) * 3, rel=1e-6)
+        assert item.covered == 1.0
 
 
 def test_what_shows_in_part_is_not_compared() -> None:

@@ -23,7 +23,7 @@ def test_a_member_exports_sixty_series_of_which_the_operator_finds_its_own() -> 
 
 def test_all_that_a_record_needs_is_among_them() -> None:
     """A quantity that nobody exports would cost less than in life."""
-    needed = {one for one in reading_plan.READ if reading_plan.needs("java", one)}
+    needed = {item for item in reading_plan.READ if reading_plan.needs("java", item)}
     assert needed <= exporters.KNOWN.keys()
 
 

@@ -55,16 +55,16 @@ def test_the_documented_configuration_loads(tmp_path: Path) -> None:
 def test_the_documented_ways_to_reach_prometheus_are_accepted() -> None:
     """But for their files, which are not on this machine: the one thing that is said of them."""
     blocks = [
-        one
+        item
         for text in documents.code_blocks("docs/how-to/prometheus.md", "yaml")
-        for one in yaml.safe_load_all(text)
-        if "prometheus" in one and "secret" not in one["prometheus"].get("bearerToken", {})
+        for item in yaml.safe_load_all(text)
+        if "prometheus" in item and "secret" not in item["prometheus"].get("bearerToken", {})
     ]
     assert blocks
     for block in blocks:
         with pytest.raises(pydantic.ValidationError) as caught:
             PrometheusSettings.model_validate(block["prometheus"])
-        assert all("cannot be read" in one["msg"] for one in caught.value.errors())
+        assert all("cannot be read" in error["msg"] for error in caught.value.errors())
 
 
 def test_the_documented_windows_and_budget_are_as_told(tmp_path: Path) -> None:
@@ -150,8 +150,8 @@ def test_the_documented_reports_are_asked_for_as_the_command_is(
     typed = [shlex.split(line.rpartition(" | ")[2])[1:] for line in lines]
     assert [words[0] for words in typed] == ["report"] * 5
     given = [report.command.make_context("report", words[1:]).params for words in typed]
-    assert [bool(one["models"]) for one in given] == [True, True, False, False, True]
-    assert [bool(one["filenames"]) for one in given] == [False, False, True, False, False]
+    assert [bool(item["models"]) for item in given] == [True, True, False, False, True]
+    assert [bool(item["filenames"]) for item in given] == [False, False, True, False, False]
     assert given[3]["lookback"] == timedelta(hours=6)
     assert given[4]["as_json"]
 
@@ -165,7 +165,7 @@ def test_the_documented_cron_job_asks_for_what_the_command_knows() -> None:
     given = fit.command.make_context("fit", list(container["args"][1:])).params
     assert container["args"][0] == "fit"
     assert (given["models"], given["output"]) == ("kubernetes", "json")
-    (history,) = [one for one in container["volumeMounts"] if one["name"] == "history"]
+    (history,) = [volume_mount for volume_mount in container["volumeMounts"] if volume_mount["name"] == "history"]
     assert given["history"].startswith(history["mountPath"])
     assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
     assert pod["serviceAccountName"] == account["metadata"]["name"] == binding["subjects"][0]["name"]

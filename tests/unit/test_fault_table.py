@@ -52,6 +52,6 @@ def test_a_row_is_complete_and_shown_by_tests_that_exist(row: Row) -> None:
 
 def test_every_fault_test_has_a_row() -> None:
     """What was tried is told."""
-    told = {test for row in table_rows() for test in named_tests(row)}
+    report = {test for row in table_rows() for test in named_tests(row)}
     written = {(path.resolve(), name) for path in FAULT_TESTS for name in names_in(path)}
-    assert written - told == set()
+    assert written - report == set()

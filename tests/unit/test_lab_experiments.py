@@ -28,7 +28,7 @@ from tests.lab.experiments import Wire
 def test_what_a_card_predicts(client: str, name: str, low_s: float, high_s: float | None) -> None:
     """Placement decides of KafkaJS whether a hung handler is noticed, W what a cut costs; slow answers delay it."""
     card = catalogue.client(client)
-    experiment = next(one for one in experiments.of(card) if one.name == name)
+    experiment = next(item for item in experiments.of(card) if item.name == name)
     found = experiments.expect(experiment, card)
     assert found.low_s == pytest.approx(low_s)
     assert found.high_s == (None if high_s is None else pytest.approx(high_s))
@@ -36,7 +36,7 @@ def test_what_a_card_predicts(client: str, name: str, low_s: float, high_s: floa
 
 def test_no_experiment_lies_where_the_outcome_is_a_matter_of_luck() -> None:
     """A cut of 2 s at S 10 s and W 5 s ends a KafkaJS member or does not, by when its last beat was."""
-    cut = next(one for one in experiments.COMMON if one.wire is Wire.CUT)
+    cut = next(item for item in experiments.COMMON if item.wire is Wire.CUT)
     unlucky = dataclasses.replace(cut, settings={**cut.settings, Setting.FETCH_WAIT: timedelta(seconds=5)})
     with pytest.raises(ValueError, match="depends on when its last beat was"):
         experiments.expect(unlucky, catalogue.client("kafkajs"))
@@ -47,6 +47,6 @@ def test_no_experiment_lies_where_the_outcome_is_a_matter_of_luck() -> None:
 def test_every_experiment_has_an_expectation(client: str) -> None:
     """Each of a library's experiments can be judged."""
     card = catalogue.client(client)
-    for one in experiments.of(card):
-        expected = experiments.expect(one, one.card(client))
+    for item in experiments.of(card):
+        expected = experiments.expect(item, item.card(client))
         assert expected.high_s is None or expected.low_s < expected.high_s

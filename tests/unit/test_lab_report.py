@@ -16,7 +16,7 @@ from tests.lab.verdicts import Seen, Trial
 def result(client: str, name: str, median_s: float | None, rebalances: int | None = None) -> Result:
     """Return an experiment that had this outcome."""
     card = catalogue.client(client)
-    experiment = next(one for one in experiments.of(card) if one.name == name)
+    experiment = next(item for item in experiments.of(card) if item.name == name)
     expected = experiments.expect(experiment, card)
     return Result(client, experiment, Outcome(expected, median_s, median_s, 5, rebalances), reruns=0)
 
@@ -83,10 +83,10 @@ def test_the_page_says_where_the_references_were_wrong() -> None:
     """Each entry of the list is about a client of the catalogue, and on the page."""
     entries = yaml.safe_load(page.DISAGREEMENTS.read_text())
     found = page.page(document())
-    for one in entries:
-        assert set(one) == {"client", "said", "seen"}
-        assert one["client"] in catalogue.CLIENTS
-        assert one["seen"] in found
+    for entry in entries:
+        assert set(entry) == {"client", "said", "seen"}
+        assert entry["client"] in catalogue.CLIENTS
+        assert entry["seen"] in found
 
 
 def test_an_expectation_that_nothing_happens_holds_only_then() -> None:

@@ -43,7 +43,7 @@ def test_each_client_of_the_catalogue_has_a_row() -> None:
 @pytest.mark.parametrize("name", catalogue.CLIENTS)
 def test_each_client_is_tried_idle_and_at_its_end(name: str) -> None:
     """The beat, and what kills, pauses and closes cost; no two experiments have one name."""
-    names = [one.name for one in experiments.of(catalogue.client(name))]
+    names = [item.name for item in experiments.of(catalogue.client(name))]
     assert {"idle, defaults", "idle, H 1 s", "SIGKILL", "SIGSTOP", "closed"} <= set(names)
     assert len(set(names)) == len(names)
 

@@ -11,7 +11,7 @@ FOUND = verdicts.load()
 GROUP = "group"
 
 
-@pytest.mark.parametrize("found", FOUND, ids=[f"{one.trial.client}, {one.trial.name}" for one in FOUND])
+@pytest.mark.parametrize("found", FOUND, ids=[f"{item.trial.client}, {item.trial.name}" for item in FOUND])
 def test_check_says_what_a_consumer_did(found: Found) -> None:
     """Errors where it was removed again and again, or did not start; none where it held."""
     assert found.trial.said() is found.verdict, found.trial.checked()
@@ -20,18 +20,18 @@ def test_check_says_what_a_consumer_did(found: Found) -> None:
 def test_each_library_was_tried_with_settings_that_hold_and_with_bad_ones() -> None:
     """A rule that nobody tried may be wrong; what is at the broker is tried as of `java` and `streams`, too."""
     assert len(FOUND) >= 60
-    assert {one.trial.client for one in FOUND} == set(catalogue.CLIENTS)
+    assert {item.trial.client for item in FOUND} == set(catalogue.CLIENTS)
     for client in [name for name, card in catalogue.CLIENTS.items() if not card.protocols[0].is_at_broker]:
-        seen = {one.verdict for one in FOUND if one.trial.client == client}
+        seen = {item.verdict for item in FOUND if item.trial.client == client}
         assert Verdict.HOLDS in seen, client
         assert len(seen) > 1, client
 
 
 def test_all_that_was_found_is_still_tried() -> None:
     """What the file has of settings that nobody tries any more, nobody would measure again."""
-    planned = {(one.client, one.text, one.protocol) for one in verdicts.TRIALS}
-    assert {(one.trial.client, one.trial.text, one.trial.protocol) for one in FOUND} <= planned
-    assert {one.client for one in verdicts.TRIALS} == set(catalogue.CLIENTS)
+    planned = {(trial.client, trial.text, trial.protocol) for trial in verdicts.TRIALS}
+    assert {(item.trial.client, item.trial.text, item.trial.protocol) for item in FOUND} <= planned
+    assert {trial.client for trial in verdicts.TRIALS} == set(catalogue.CLIENTS)
 
 
 def joined(at_s: float, generation: int) -> JoinGroup:

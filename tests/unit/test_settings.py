@@ -293,8 +293,8 @@ def test_the_lease_is_in_the_pod_s_namespace_unless_told(tmp_path: Path) -> None
         found.where(account)
     account.write_text("tuning\n")
     assert found.where(account) == "tuning"
-    told = loaded(tmp_path, MINIMAL + "leaderElection: {namespace: elsewhere}").leader_election
-    assert told.where(account) == "elsewhere"
+    report = loaded(tmp_path, MINIMAL + "leaderElection: {namespace: elsewhere}").leader_election
+    assert report.where(account) == "elsewhere"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -143,9 +143,9 @@ def test_what_cannot_have_been_written_needs_no_lease() -> None:
     ]
     assert Trail.of(A, [claim, lost, *no_proofs]).without_lease() == [lost]
     done = write(3, A, asked="10", stored="11")
-    told = Trail.of(A, [claim, done, after])
-    assert told.without_lease() == [done]
-    assert told.account().splitlines() == [
+    report = Trail.of(A, [claim, done, after])
+    assert report.without_lease() == [done]
+    assert report.account().splitlines() == [
         "12:00:01 operator-b 200 patch leases red-000 operator-b-1",
         "12:00:03 operator-a 200 patch deployments red-000",
     ]

@@ -64,7 +64,7 @@ class Group:
     def topics(self) -> dict[str, list[Partition]]:
         """Return the partitions by topic."""
         names = {topic for topic, _ in self.committed}
-        return {name: [one for one in self.committed if one[0] == name] for name in sorted(names)}
+        return {name: [item for item in self.committed if item[0] == name] for name in sorted(names)}
 
 
 def kafka_exporter(now: Exposition, group: Group) -> None:
@@ -129,13 +129,13 @@ def ask(admin: AdminClient, group_id: str) -> Group | None:
             return None
         asked = ConsumerGroupTopicPartitions(group_id)
         offsets = admin.list_consumer_group_offsets([asked])[group_id].result(_TIMEOUT_S).topic_partitions
-        held = [one for member in found.members for one in member.assignment.topic_partitions]
-        committed = {(one.topic, one.partition): _NONE for one in held}
-        committed |= {(one.topic, one.partition): max(_NONE, one.offset) for one in offsets}
+        held = [partition for member in found.members for partition in member.assignment.topic_partitions]
+        committed = {(item.topic, item.partition): _NONE for item in held}
+        committed |= {(offset.topic, offset.partition): max(_NONE, offset.offset) for offset in offsets}
         latest = {TopicPartition(topic, number): OffsetSpec.latest() for topic, number in committed}
         ends = {
-            (one.topic, one.partition): end.result(_TIMEOUT_S).offset
-            for one, end in (admin.list_offsets(latest).items() if latest else ())
+            (item.topic, item.partition): end.result(_TIMEOUT_S).offset
+            for item, end in (admin.list_offsets(latest).items() if latest else ())
         }
     except (KafkaException, TimeoutError):
         return None

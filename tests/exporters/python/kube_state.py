@@ -138,8 +138,8 @@ def _seconds(text: str) -> float:
 def write(api: KubeApi, exposition: Exposition) -> None:
     """Write everything that the API has now in place of what was there."""
     found = [sample for pod in api.items(PODS) for sample in samples_of_pod(pod)]
-    found += [sample for one in api.items(REPLICASETS) for sample in samples_of_replicaset(one)]
-    found += [sample for one in api.items(DEPLOYMENTS) for sample in samples_of_deployment(one)]
+    found += [sample for item in api.items(REPLICASETS) for sample in samples_of_replicaset(item)]
+    found += [sample for item in api.items(DEPLOYMENTS) for sample in samples_of_deployment(item)]
     now = Exposition()
     for name, kind, labels, value in found:
         now.set(name, kind, labels, value)

@@ -22,7 +22,7 @@ async def _read(groups: KafkaGroups, cluster: str, group_ids: list[str]) -> str:
         found = await groups.describe(cluster, group_ids)
     except ClusterUnreachableError:
         return "unreachable"
-    kinds = {type(one).__name__ for one in found.values()}
+    kinds = {type(item).__name__ for item in found.values()}
     return "partly" if len(kinds) > 1 else f"all {kinds.pop()}"
 
 

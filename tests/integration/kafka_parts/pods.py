@@ -63,7 +63,7 @@ def value(metrics: str, name: str, **labels: str) -> float:
     found = [
         float(line.rpartition(" ")[2])
         for line in metrics.splitlines()
-        if re.match(rf"{name}[{{ ]", line) and all(one in line for one in wanted)
+        if re.match(rf"{name}[{{ ]", line) and all(item in line for item in wanted)
     ]
     assert found, f"{name} {labels} is not in the metrics"
     return sum(found)

@@ -62,13 +62,13 @@ async def test_a_share_group_is_there_though_librdkafka_says_that_it_is_not(kafk
     group = found["shared"]
     assert isinstance(group, UnreadableGroup)
     assert group.tells_of_group
-    for told in (
+    for report in (
         "a share group, which the admin library does not describe",
         "share.session.timeout.ms 46s, share.heartbeat.interval.ms 5s, share.record.lock.duration.ms 20s",
         "streams.session.timeout.ms 45s, streams.heartbeat.interval.ms 5s",
         "group.share.{min,max}.record.lock.duration.ms",
     ):
-        assert told in group.message
+        assert report in group.message
 
 
 def await_assigned(*consumers: Consumer, each: int) -> None:
@@ -93,7 +93,7 @@ async def test_members_are_shown_with_their_names_and_their_partitions(kafka: Ka
     found = await described(kafka, group)
     assert found.consumer_protocol is (protocol == "consumer")
     assert (found.state, found.partitions) == (GroupState.STABLE, 4)
-    assert {(one.client_id, one.instance_id, one.partitions, one.host) for one in found.members} == {
+    assert {(member.client_id, member.instance_id, member.partitions, member.host) for member in found.members} == {
         ("static", "slot-0", 2, "127.0.0.1"),
         ("dynamic", None, 2, "127.0.0.1"),
     }
@@ -136,13 +136,13 @@ async def test_an_empty_group_is_no_missing_one(kafka: Kafka) -> None:
     kafka.create_topic(topic)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     offset = [TopicPartition(topic, 0, 0)]
-    answers = [admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(one, offset)])[one] for one in ids]
+    answers = [admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(item, offset)])[item] for item in ids]
     for answer in answers:
         answer.result(60)
     with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
         found = dict(await groups.describe("main", [*ids, "not-there"]))
     assert found.pop("not-there") is None
-    assert {one: group.state for one, group in found.items() if isinstance(group, Group)} == dict.fromkeys(
+    assert {name: group.state for name, group in found.items() if isinstance(group, Group)} == dict.fromkeys(
         ids, GroupState.EMPTY
     )
 
@@ -155,12 +155,12 @@ async def test_member_ids_outlive_their_coordinator(tmp_path: Path, join: Join) 
             kafka.create_topic(protocol)
             consumers.append(join(kafka, protocol, protocol))
             await_assigned(consumers[-1], each=1)
-        before = {one: (await described(kafka, one)).members for one in PROTOCOLS}
+        before = {protocol: (await described(kafka, protocol)).members for protocol in PROTOCOLS}
         kafka.stop()
         kafka.start()
         for protocol in PROTOCOLS:
             after = (await described(kafka, protocol)).members
-            assert [one.member_id for one in after] == [one.member_id for one in before[protocol]]
+            assert [item.member_id for item in after] == [item.member_id for item in before[protocol]]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

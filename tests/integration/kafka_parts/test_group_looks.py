@@ -70,7 +70,7 @@ async def test_a_large_fleet_is_read_between_cycles(kafka: Kafka) -> None:
         looks = GroupLooks(groups, SystemClock(), interval=INTERVAL, sleep=asyncio.sleep)
         async with looks.running():
             first = (await looks.at("main").look(GROUPS)).groups
-            assert {type(one.group) for one in first.values()} == {Group}
+            assert {type(item.group) for item in first.values()} == {Group}
             assert groups.asked == [len(GROUPS)]
             consumer = await asyncio.to_thread(joined, kafka, GROUPS[-1])
             try:
@@ -79,12 +79,12 @@ async def test_a_large_fleet_is_read_between_cycles(kafka: Kafka) -> None:
                     await asyncio.sleep(INTERVAL.total_seconds())
                     lots = list(groups.asked)
                     last = (await looks.at("main").look(GROUPS)).groups
-                    if all(one.at > first[group_id].at for group_id, one in last.items()):
+                    if all(item.at > first[group_id].at for group_id, item in last.items()):
                         break
             finally:
                 await asyncio.to_thread(consumer.close)
-    assert {type(one.group) for one in last.values()} == {Group}
-    assert all(one.at > first[group_id].at for group_id, one in last.items())
+    assert {type(item.group) for item in last.values()} == {Group}
+    assert all(item.at > first[group_id].at for group_id, item in last.items())
     shown = last[GROUPS[-1]].group
     assert isinstance(shown, Group)
     assert len(shown.members) == 1

@@ -47,12 +47,12 @@ def send_one(kafka: Kafka, topic: str) -> None:
 
 def beats_of(records: list[Record], member_id: str) -> list[float]:
     """Return when the heartbeats of a member arrived."""
-    return [one.arrival_s for one in records if isinstance(one, Heartbeat) and one.member_id == member_id]
+    return [record.arrival_s for record in records if isinstance(record, Heartbeat) and record.member_id == member_id]
 
 
 def leaves_of(records: list[Record], member_id: str) -> list[float]:
     """Return when a member left of its own accord."""
-    return [one.arrival_s for one in records if isinstance(one, LeaveGroup) and member_id in one.member_ids]
+    return [record.arrival_s for record in records if isinstance(record, LeaveGroup) and member_id in record.member_ids]
 
 
 def attempts_without_member_id(metrics: str) -> float:
@@ -80,7 +80,7 @@ def test_idle_members_beat_with_their_interval_from_their_own_address(kafka: Kaf
     records = log.read_new()
     described = describe(kafka, group)
     assert described.type.name == "CLASSIC"
-    assert {(one.client_id, one.host) for one in described.members} == {
+    assert {(member.client_id, member.host) for member in described.members} == {
         (f"consumer-{group}-1", f"/{pod.ip}") for pod in pods
     }
     for member in described.members:
@@ -122,8 +122,8 @@ def test_a_member_paused_beyond_its_session_comes_back_as_another(kafka: Kafka, 
     assert only_member_id(kafka, group) != before
     records = log.read_new()
     assert leaves_of(records, before) == []
-    beats = [one for one in records if isinstance(one, Heartbeat) and one.group_id == group]
-    refused = {one.member_id for one in beats if one.error_code == UNKNOWN_MEMBER_ID}
+    beats = [record for record in records if isinstance(record, Heartbeat) and record.group_id == group]
+    refused = {beat.member_id for beat in beats if beat.error_code == UNKNOWN_MEMBER_ID}
     assert refused == {before}
     wait_until(
         lambda: value(pod.get("/metrics"), f"{COORDINATOR}_rebalance") == rebalances + 1,
@@ -186,8 +186,8 @@ def test_the_consumer_protocol_makes_a_group_of_another_type(kafka: Kafka, start
     await_members(kafka, group, 1)
     described = describe(kafka, group)
     assert described.type.name == "CONSUMER"
-    assert [(one.client_id, one.host) for one in described.members] == [(f"consumer-{group}-1", f"/{pod.ip}")]
-    assert not [one for one in log.read_new() if isinstance(one, JoinGroup) and one.group_id == group]
+    assert [(member.client_id, member.host) for member in described.members] == [(f"consumer-{group}-1", f"/{pod.ip}")]
+    assert not [item for item in log.read_new() if isinstance(item, JoinGroup) and item.group_id == group]
     assert value(pod.get("/metrics"), f"{COORDINATOR}_heartbeat") >= 1
 
 

@@ -71,7 +71,7 @@ def test_the_older_release_writes_the_same_request_log(tmp_path: Path) -> None:
         joined: list[JoinGroup] = []
         while not joined and time.monotonic() - began < 60:
             consumer.poll(0.2)
-            joined = [one for one in log.read_new() if isinstance(one, JoinGroup) and one.group_id == "readers"]
+            joined = [item for item in log.read_new() if isinstance(item, JoinGroup) and item.group_id == "readers"]
         consumer.close()
     assert abs(joined[0].arrival_s - time.time()) < 60
     assert f"metadata.version {OLD_VERSION[:3]}" in (tmp_path / "kafka.log").read_text()

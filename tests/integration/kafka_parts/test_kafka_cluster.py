@@ -31,4 +31,4 @@ def test_the_first_broker_coordinates_every_group(cluster: KafkaCluster) -> None
     """Its request log is the one that has the heartbeats."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     offsets = admin.list_topics("__consumer_offsets", timeout=10).topics["__consumer_offsets"]
-    assert [one.leader for one in offsets.partitions.values()] == [COORDINATOR]
+    assert [partition.leader for partition in offsets.partitions.values()] == [COORDINATOR]

@@ -83,7 +83,9 @@ def test_the_broker_sees_each_pod_as_its_own_host(kafka: Kafka, start_pod: Start
     await_members(kafka, group, 2)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     members = admin.describe_consumer_groups([group])[group].result(10).members
-    assert {(one.client_id, one.host.removeprefix("/")) for one in members} == {(pod.name, pod.ip) for pod in pods}
+    assert {(member.client_id, member.host.removeprefix("/")) for member in members} == {
+        (pod.name, pod.ip) for pod in pods
+    }
 
 
 def test_a_recording_proxy_sees_what_the_clients_ask(kafka: Kafka, tap: FaultProxy, start_pod: StartPod) -> None:
@@ -95,7 +97,11 @@ def test_a_recording_proxy_sees_what_the_clients_ask(kafka: Kafka, tap: FaultPro
     await_ready(pods)
 
     def seen(api_key: int) -> set[str | None]:
-        return {one.client_id for one in tap.requests if one.api_key == api_key and one.round_trip_s is not None}
+        return {
+            request.client_id
+            for request in tap.requests
+            if request.api_key == api_key and request.round_trip_s is not None
+        }
 
     names = {pod.name for pod in pods}
     wait_until(lambda: seen(JOIN_GROUP) == names, part=group, what="joins")

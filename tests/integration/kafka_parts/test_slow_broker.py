@@ -131,7 +131,7 @@ async def test_an_unanswered_request_is_asked_anew_by_another_client(
         assert set(before.waiting) == set(few)
         monkeypatch.setattr(kafka_admin, "RENEW_S", 0.0)
         slow.delay_requests([], 0.0)
-        assert {type(one) for one in (await groups.describe("main", few)).values()} == {Group}
+        assert {type(item) for item in (await groups.describe("main", few)).values()} == {Group}
         assert inside._client is not before
         assert inside._retired == [before]
         await await_true(lambda: before._answers.qsize() == len(few))

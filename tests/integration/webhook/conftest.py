@@ -70,10 +70,10 @@ def known(shop: Shop, control_plane: ControlPlane, home: str, replicas: tuple[Re
         authority = authority_of(control_plane, home)
 
         def seen() -> bool:
-            before = [one.count("dry-run") for one in replicas]
-            for one in replicas:
-                assert one.ask(shop.namespace, pod_of_nobody(), authority=authority, dry_run=True)["allowed"]
-            return all(one.count("dry-run") > then for one, then in zip(replicas, before, strict=True))
+            before = [replica.count("dry-run") for replica in replicas]
+            for replica in replicas:
+                assert replica.ask(shop.namespace, pod_of_nobody(), authority=authority, dry_run=True)["allowed"]
+            return all(item.count("dry-run") > then for item, then in zip(replicas, before, strict=True))
 
         wait_until(seen, part="webhook", what="the policy", timeout_s=60)
 

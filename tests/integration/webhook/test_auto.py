@@ -28,9 +28,9 @@ def test_in_auto_ids_come_and_go_with_the_operator_s_word(shop: Shop, known: Cal
     known()
     dynamic = {pod["metadata"]["name"] for pod in shop.pods()}
     shop.kubectl("scale", "deployment", "orders-consumer", "--replicas=4")
-    ids = {pod["metadata"]["name"]: one for pod, one in zip(shop.await_pods(4), ids_of(shop.pods()), strict=True)}
-    assert {name for name, one in ids.items() if not one} == dynamic
-    static = {name: one for name, one in ids.items() if one}
+    ids = {pod["metadata"]["name"]: item for pod, item in zip(shop.await_pods(4), ids_of(shop.pods()), strict=True)}
+    assert {name for name, item in ids.items() if not item} == dynamic
+    static = {name: item for name, item in ids.items() if item}
     assert len(set(static.values())) == 2
 
     _given(shop, given=False)
@@ -45,5 +45,5 @@ def test_in_auto_ids_come_and_go_with_the_operator_s_word(shop: Shop, known: Cal
 
     wait_until(without_id, part="webhook", what="the word", timeout_s=60, poll_s=1)
     after = dict(zip((pod["metadata"]["name"] for pod in shop.pods()), ids_of(shop.pods()), strict=True))
-    assert {name: one for name, one in after.items() if one} == static
+    assert {name: item for name, item in after.items() if item} == static
     assert not any(pod["spec"].get("schedulingGates") for pod in shop.pods())

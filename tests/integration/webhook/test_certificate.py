@@ -53,7 +53,7 @@ async def test_replicas_share_one_certificate_that_the_api_server_trusts(
     assert found.bundle.decode() == authority_of(control_plane, home)
     registered_now = control_plane.kubectl("get", "mutatingwebhookconfiguration", "heartbeat-tuner", "-o=json")
     hooks = json.loads(registered_now)["webhooks"]
-    assert [base64.b64decode(one["clientConfig"]["caBundle"]) for one in hooks] == [found.bundle] * 2
+    assert [base64.b64decode(hook["clientConfig"]["caBundle"]) for hook in hooks] == [found.bundle] * 2
 
 
 async def test_a_certificate_is_made_once_and_made_anew_where_somebody_spoilt_it(
@@ -64,7 +64,7 @@ async def test_a_certificate_is_made_once_and_made_anew_where_somebody_spoilt_it
 
         async def made_by_two() -> Certificates:
             made = await asyncio.gather(store.current(), store.current(), return_exceptions=True)
-            assert all(isinstance(one, Certificates | WriteConflictError) for one in made)
+            assert all(isinstance(item, Certificates | WriteConflictError) for item in made)
             found = await store.current()
             assert found in made
             return found

@@ -23,8 +23,8 @@ def test_the_documented_manifest_is_accepted_as_restricted(shop: Shop, control_p
     found = list(yaml.safe_load_all(MANIFEST.read_text()))
     answer = shop.kubectl("apply", "--dry-run=server", f"--filename={MANIFEST}")
     assert len(answer.splitlines()) == len(found)
-    (template,) = (one["spec"]["template"] for one in found if one["kind"] == "Deployment")
-    (account,) = (one for one in found if one["kind"] == "ServiceAccount")
+    (template,) = (item["spec"]["template"] for item in found if item["kind"] == "Deployment")
+    (account,) = (item for item in found if item["kind"] == "ServiceAccount")
     control_plane.kubectl("label", "namespace", shop.namespace, "pod-security.kubernetes.io/enforce=restricted")
     shop.apply(account)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "webhook"}, "spec": template["spec"]}
@@ -58,14 +58,14 @@ def test_of_twenty_pods_at_a_time_no_two_have_one_id(
     """Both replicas are asked; who comes too late is a dynamic member, and never one of two."""
     shop.apply(policy())
     known()
-    before = [one.count("claimed") for one in replicas]
+    before = [replica.count("claimed") for replica in replicas]
     shop.apply(deployment(20))
     ids = Counter(ids_of(shop.await_pods(20)))
     dynamic = ids.pop("", 0)
     assert max(ids.values()) == 1
     assert len(ids) + dynamic == 20
     assert len(ids) >= 15
-    assert all(now > then for now, then in zip([one.count("claimed") for one in replicas], before, strict=True))
+    assert all(now > then for now, then in zip([replica.count("claimed") for replica in replicas], before, strict=True))
 
 
 def test_a_library_without_static_members_is_refused(shop: Shop) -> None:
@@ -99,11 +99,11 @@ def test_others_are_left_alone(
     shop: Shop, replicas: tuple[Replica, Replica], policies: list[dict[str, Any]], env: list[dict[str, str]]
 ) -> None:
     """No id that they do not have, no mark, no Lease."""
-    assert all(one.process.alive() for one in replicas)
+    assert all(replica.process.alive() for replica in replicas)
     shop.apply(*policies)
     shop.apply(deployment(2, *env))
     pods = shop.await_pods(2)
-    assert ids_of(pods) == [one["value"] for one in env] * 2 or ids_of(pods) == ["", ""]
+    assert ids_of(pods) == [item["value"] for item in env] * 2 or ids_of(pods) == ["", ""]
     assert not any(SLOT_LABEL in pod["metadata"]["labels"] for pod in pods)
     assert shop.leases() == {}
 
@@ -119,7 +119,7 @@ def test_ids_go_round_within_replicas_and_surge(shop: Shop, known: Callable[[], 
         gone = pods[0]["metadata"]
         shop.kubectl("delete", "pod", gone["name"])
         pods = shop.await_pods(2)
-        ids = [one for one in ids_of(pods) if one]
+        ids = [item for item in ids_of(pods) if item]
         assert len(set(ids)) == len(ids)
         seen |= set(ids)
     assert len(seen) <= 3

@@ -30,20 +30,20 @@ def test_a_new_pod_waits_for_the_slot_of_the_one_that_ends(shop: Shop, replicas:
     bind(shop, old)
     name, (id_of_old,) = old["metadata"]["name"], ids_of([old])
     shop.kubectl("delete", "pod", name, "--wait=false", "--grace-period=60")
-    (new,) = [one for one in shop.await_pods(2) if one["metadata"]["uid"] != other["metadata"]["uid"]]
+    (new,) = [await_pod for await_pod in shop.await_pods(2) if await_pod["metadata"]["uid"] != other["metadata"]["uid"]]
     assert (ids_of([new]), len(gated([new]))) == ([id_of_old], 1)
     assert shop.leases()[id_of_old] == old["metadata"]["annotations"][TOKEN_ANNOTATION]
 
-    for one in replicas:
-        one.process.kill()
-    for one in replicas:
-        one.start()
-    for one in replicas:
-        one.await_ready()
+    for replica in replicas:
+        replica.process.kill()
+    for replica in replicas:
+        replica.start()
+    for replica in replicas:
+        replica.await_ready()
     assert len(gated(shop.pods())) == 1
     shop.kubectl("delete", "pod", name, "--grace-period=0", "--force")
     wait_until(lambda: not gated(shop.pods()), part="pods", what="the gate's end", timeout_s=60)
-    assert {one["metadata"]["uid"] for one in shop.pods()} == {one["metadata"]["uid"] for one in (new, other)}
+    assert {pod["metadata"]["uid"] for pod in shop.pods()} == {item["metadata"]["uid"] for item in (new, other)}
     assert shop.leases()[id_of_old] == new["metadata"]["annotations"][TOKEN_ANNOTATION]
 
 

@@ -21,10 +21,10 @@ def test_while_the_webhook_does_not_reach_the_api_server_pods_start_as_dynamic_m
     shop.apply(deployment(1))
     assert ids_of(shop.await_pods(1)) == [""]
     wire.heal()
-    for one in replicas:
-        one.await_ready()
+    for replica in replicas:
+        replica.await_ready()
     shop.kubectl("scale", "deployment", "orders-consumer", "--replicas=2")
-    assert len([one for one in ids_of(shop.await_pods(2)) if one]) == 1
+    assert len([item for item in ids_of(shop.await_pods(2)) if item]) == 1
 
 
 def test_without_the_webhook_pods_start_as_dynamic_members(
@@ -33,19 +33,19 @@ def test_without_the_webhook_pods_start_as_dynamic_members(
     """Frozen, so that each pod waits for the whole timeout; and gone. Afterwards ids are given again."""
     shop.apply(policy())
     known()
-    for one in replicas:
-        one.process.pause()
+    for replica in replicas:
+        replica.process.pause()
     shop.apply(deployment(1))
     assert ids_of(shop.await_pods(1)) == [""]
-    for one in replicas:
-        one.process.resume()
-        one.process.kill()
+    for replica in replicas:
+        replica.process.resume()
+        replica.process.kill()
     shop.kubectl("scale", "deployment", "orders-consumer", "--replicas=2")
     assert ids_of(shop.await_pods(2)) == ["", ""]
-    for one in replicas:
-        one.start()
-    for one in replicas:
-        one.await_ready()
+    for replica in replicas:
+        replica.start()
+    for replica in replicas:
+        replica.await_ready()
     known()
     shop.kubectl("scale", "deployment", "orders-consumer", "--replicas=3")
     assert sum(map(bool, ids_of(shop.await_pods(3)))) == 1

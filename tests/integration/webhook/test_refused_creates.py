@@ -27,7 +27,7 @@ def test_a_slot_claimed_for_a_pod_that_never_came_is_free_again(shop: Shop) -> N
 
     shop.kubectl("delete", "resourcequota", "none")
     wait_until(lambda: len(shop.pods()) == 2, part="pods", what="both", timeout_s=120)
-    early = [one for one in ids_of(shop.pods()) if one]
+    early = [item for item in ids_of(shop.pods()) if item]
     assert len(set(early)) == len(early)
 
     def settled() -> bool:

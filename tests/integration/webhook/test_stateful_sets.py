@@ -51,4 +51,4 @@ def test_a_stateful_set_s_pods_have_their_numbers(shop: Shop, replicas: tuple[Re
     )
     assert named() == wanted
     assert shop.leases() == {}
-    assert sum(one.count("ordinal") for one in replicas) >= 4
+    assert sum(replica.count("ordinal") for replica in replicas) >= 4

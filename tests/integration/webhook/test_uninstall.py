@@ -68,7 +68,7 @@ class Installed:
 
     def free_with_the_documented_command(self) -> None:
         """Run what the page says for a webhook that is gone already."""
-        (line,) = [one for one in HOW_TO.read_text().splitlines() if one.startswith("kubectl delete pods ")]
+        (line,) = [line for line in HOW_TO.read_text().splitlines() if line.startswith("kubectl delete pods ")]
         self.plane.kubectl(*shlex.split(line)[1:])
 
     def delete_shop(self) -> None:
@@ -126,7 +126,7 @@ def _pods_can_be_created(shop: Shop) -> bool:
 def _finalizers(plane: ControlPlane) -> list[str]:
     """Return the finalizers of everything that the webhook makes or marks."""
     found = json.loads(plane.kubectl("get", _OURS, "--all-namespaces", "--output=json"))["items"]
-    return [finalizer for one in found for finalizer in one["metadata"].get("finalizers", ())]
+    return [finalizer for item in found for finalizer in item["metadata"].get("finalizers", ())]
 
 
 Step = Callable[[Installed], None]

@@ -37,8 +37,8 @@ def test_a_flood_leaves_what_policies_ask_for() -> None:
         choice.add(document("evil", f"flood-{number}", at=number + 1))
     assert time.monotonic() - began < 5
     assert names(choice, "shop") == {"orders"}
-    kept = names(choice, "evil")
-    assert kept == {"own", *(f"flood-{number}" for number in range(5_000 - SPARE, 5_000))}
+    stored = names(choice, "evil")
+    assert stored == {"own", *(f"flood-{number}" for number in range(5_000 - SPARE, 5_000))}
     assert choice.left_out == {"evil": 5_000 - SPARE}
 
 

@@ -133,10 +133,10 @@ def test_an_object_of_an_older_version_is_read() -> None:
 
 def test_numbers_that_a_server_writes_shorter_are_the_same() -> None:
     """The API server stores 42.0 as 42."""
-    one = fitted.model()
-    stored = json.loads(json.dumps(model_documents.document_of(one)).replace("42.0", "42").replace("14.0", "14"))
-    assert model_documents.model_of(stored) == one
-    assert model_documents.due(one, stored) is None
+    model = fitted.model()
+    stored = json.loads(json.dumps(model_documents.document_of(model)).replace("42.0", "42").replace("14.0", "14"))
+    assert model_documents.model_of(stored) == model
+    assert model_documents.due(model, stored) is None
 
 
 @given(st.text(min_size=1, max_size=300), st.sampled_from(["", "main", "a.b"]))
@@ -285,21 +285,21 @@ def test_another_schema_is_foreign_not_wrong() -> None:
 def test_a_model_with_bad_numbers_is_not_written() -> None:
     """The fit is not trusted either."""
     for spoiled in ({"share": math.nan}, {"shape": 1.2}, {"covariance": (1.0, 2.0, 1.0)}):
-        one = fitted.model(quantities={"absence": fitted.quantity(tail=fitted.tail(**spoiled))})
+        model = fitted.model(quantities={"absence": fitted.quantity(tail=fitted.tail(**spoiled))})
         with pytest.raises(InvalidModelError, match=r"model of group shop/orders: spec.quantities.0.tail"):
-            model_documents.document_of(one)
+            model_documents.document_of(model)
     with pytest.raises(InvalidModelError, match=r"namespace '../x' is no name"):
         model_documents.document_of(fitted.model(namespace="../x"))
 
 
 def test_only_what_a_model_says_makes_it_different() -> None:
     """Another run that says the same is nothing to write."""
-    one = fitted.model()
-    stored = model_documents.document_of(one)
-    later = dataclasses.replace(one, fitted_at=one.fitted_at + timedelta(days=1), job="fit-2")
+    model = fitted.model()
+    stored = model_documents.document_of(model)
+    later = dataclasses.replace(model, fitted_at=model.fitted_at + timedelta(days=1), job="fit-2")
     assert model_documents.due(later, stored) is None
     assert model_documents.due(dataclasses.replace(later, days=13), stored) is not None
-    assert model_documents.due(one, None) == stored
+    assert model_documents.due(model, None) == stored
 
 
 def test_a_stored_model_that_cannot_be_read_is_replaced() -> None:

@@ -105,7 +105,7 @@ def test_every_name_of_the_definitions_has_a_rule() -> None:
         (version,) = crd.manifest(kind)["spec"]["versions"]
         for path, node in nodes(version["schema"]["openAPIV3Schema"]["properties"]["spec"], part):
             ruled = "pattern" in node or any(
-                "matches" in one["rule"] for one in node.get("x-kubernetes-validations", ())
+                "matches" in validation["rule"] for validation in node.get("x-kubernetes-validations", ())
             )
             if node.get("type") == "string" and not ruled and "enum" not in node and "format" not in node:
                 found.add(path)
@@ -142,5 +142,5 @@ def test_a_model_with_a_path_for_a_name_is_refused(field: str) -> None:
     """Also one that was stored before."""
     with pytest.raises(pydantic.ValidationError) as refused:
         ModelSpec.model_validate({field: "../x"})
-    told = {error["loc"]: error["msg"] for error in refused.value.errors()}
-    assert "must be a name of letters, digits" in told[(field,)]
+    report = {error["loc"]: error["msg"] for error in refused.value.errors()}
+    assert "must be a name of letters, digits" in report[(field,)]

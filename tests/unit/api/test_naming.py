@@ -68,7 +68,7 @@ def schema() -> dict[str, Any]:
 def test_each_quantity_of_a_consumer_can_be_named() -> None:
     """By the vocabulary's own names; what is Kubernetes' or the broker's cannot."""
     known = set(schema()["properties"]["names"]["properties"])
-    assert known == {one.camel for one in Quantity if one.scope is Scope.MEMBER}
+    assert known == {item.camel for item in Quantity if item.scope is Scope.MEMBER}
 
 
 def test_the_api_servers_rule_is_the_tuners() -> None:

@@ -51,7 +51,7 @@ def test_auto_has_a_variable_where_ids_may_be_given() -> None:
 
 def test_members_hold_their_ids_where_two_with_one_come_to_an_end() -> None:
     """Not where they leave all the same, or steal it from each other for ever."""
-    holding = {one.name for one in catalogue.CLIENTS.values() if one.static_membership.holds}
+    holding = {client.name for client in catalogue.CLIENTS.values() if client.static_membership.holds}
     assert {"java", "java-kip848", "spring", "streams", "confluent-kafka-python", "sarama"} <= holding
     assert not holding & {"kafkajs", "kafka-node", "kafka-go", "platformatic", "aiokafka", "connect"}
     assert not StaticIdSupport.STEALS.holds

@@ -29,9 +29,9 @@ def test_examples_give_their_findings_and_exit_status(example: Example) -> None:
     worst = {severities[rule] for rule in [*example.findings, *nothing_fits]}
     for fail_on, failing in ({"error": {"error"}, "warning": {"error", "warning"}}).items():
         result = run(*example.arguments, "--output=json", f"--fail-on={fail_on}")
-        told = rules(json.loads(result.stdout)["checked"][0])
-        assert [rule for rule in told if rule not in nothing_fits] == example.findings
-        assert set(nothing_fits) <= set(told)
+        report = rules(json.loads(result.stdout)["checked"][0])
+        assert [rule for rule in report if rule not in nothing_fits] == example.findings
+        assert set(nothing_fits) <= set(report)
         assert result.exit_code == (1 if worst & failing else 0)
     assert run(*example.arguments).exit_code == (1 if "error" in worst else 0)
     assert run(*example.arguments, "--fail-on=never").exit_code == 0

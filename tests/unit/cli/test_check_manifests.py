@@ -40,7 +40,7 @@ def test_workloads_are_read_with_their_config_maps(kind: str, tmp_path: Path) ->
     path = manifest(tmp_path, config_map(**STORM), workload(app, kind=kind))
     (subject,) = checked("--client=kafkajs", "-f", path)
     assert subject["subject"] == f"{kind} orders, container app"
-    assert [one["milliseconds"] for one in subject["settings"].values()] == [2_000, 333, 5_000, 60_000]
+    assert [setting["milliseconds"] for setting in subject["settings"].values()] == [2_000, 333, 5_000, 60_000]
 
 
 def test_maps_may_stand_in_another_file_but_not_in_another_namespace(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_flag_says_what_cannot_be_seen_and_no_more(tmp_path: Path) -> None:
     app = container(env={NAME: "20000"}, envFrom=[{"secretRef": {"name": "s"}}])
     flags = ("--session-timeout=40s", "--heartbeat-interval=2s", "--fetch-wait=2s")
     (subject,) = checked("--client=kafkajs", "-f", manifest(tmp_path, workload(app)), *flags)
-    assert [one["milliseconds"] for one in subject["settings"].values()] == [20_000, 2_000, 2_000, None]
+    assert [setting["milliseconds"] for setting in subject["settings"].values()] == [20_000, 2_000, 2_000, None]
     assert rules(subject) == []
 
 

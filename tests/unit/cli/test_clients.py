@@ -45,7 +45,7 @@ def test_each_client_has_a_line_with_what_sends_its_beat() -> None:
     lines = {line.split()[0]: line for line in run().stdout.splitlines() if line}
     assert set(catalogue.CLIENTS) <= set(lines)
     assert lines["kafkajs"].split(maxsplit=2)[1:] == ["2.2.4", "the fetch loop             S 30s, H 3s, W 5s, R 1m"]
-    assert [one["name"] for one in parsed()] == list(catalogue.CLIENTS)
+    assert [item["name"] for item in parsed()] == list(catalogue.CLIENTS)
 
 
 @CARDS
@@ -59,13 +59,13 @@ def test_a_card_fits_a_terminal(card: Client) -> None:
 @CARDS
 def test_card_json_and_page_say_all_that_is_known(card: Client) -> None:
     """What a catalogue row has, a reader gets: a row without its part of the page fails here."""
-    text, told, page = shown(card.name), json.dumps(parsed(card.name), ensure_ascii=False), section(card.name)
+    text, report, page = shown(card.name), json.dumps(parsed(card.name), ensure_ascii=False), section(card.name)
     variables = [name for preset in card.presets.values() for name in preset.values()]
-    sentences = [*card.advice, *(f"{one.note}." for one in card.others), card.static_membership.value]
-    for known in (*(card.names[one] for one in card.settings), *variables, *sentences, card.measured, card.how):
+    sentences = [*card.advice, *(f"{other.note}." for other in card.others), card.static_membership.value]
+    for known in (*(card.names[setting] for setting in card.settings), *variables, *sentences, card.measured, card.how):
         assert known in text
         assert known in page
-        assert json.dumps(known.removesuffix("."), ensure_ascii=False)[1:-1] in told
+        assert json.dumps(known.removesuffix("."), ensure_ascii=False)[1:-1] in report
 
 
 @pytest.mark.parametrize(

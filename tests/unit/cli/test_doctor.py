@@ -60,14 +60,14 @@ def test_who_rebalances_most_comes_first() -> None:
     """Whatever its name: the others wait."""
     climbing = exported(kafkajs_metrics.EXPORTER, "storm", namespace="zoo")
     storm = [
-        Series.from_raw(one.labels, ((sample.time_s, 9.0 * place) for place, sample in enumerate(one.samples)))
-        for one in climbing
+        Series.from_raw(item.labels, ((sample.time_s, 9.0 * place) for place, sample in enumerate(item.samples)))
+        for item in climbing
     ]
     found = diagnosed(exported(kafkajs_metrics.EXPORTER), storm, exported(java_metrics.JMX_EXPORTER, "blind"))
     said = text(found).splitlines()
     assert said[0].startswith("Rebalancing now: storm (zoo): members rejoined up to 27 times in the last 10m.")
     assert [line.split()[0] for line in said[4:7]] == ["storm", "blind", "orders"]
-    assert [one["rejoinsPerMember"] for one in doctor.document(found)["groups"]] == [27.0, 0.0, 0.0]
+    assert [group["rejoinsPerMember"] for group in doctor.document(found)["groups"]] == [27.0, 0.0, 0.0]
     assert "Rebalancing" not in text(diagnosed(exported(kafkajs_metrics.EXPORTER)))
 
 
@@ -93,7 +93,7 @@ def test_groups_that_lack_the_same_are_told_together() -> None:
 
 def test_who_lacks_much_is_told_how_much() -> None:
     """A line of a table is no list."""
-    without = [one for one in java_metrics.JMX_EXPORTER.by_quantity if one is not Quantity.HEARTBEATS]
+    without = [item for item in java_metrics.JMX_EXPORTER.by_quantity if item is not Quantity.HEARTBEATS]
     assert "6/7" in text(diagnosed(exported(java_metrics.JMX_EXPORTER, without=without)))
 
 
@@ -141,7 +141,7 @@ def test_hostile_values_are_shown_harmlessly(label: str, value: str) -> None:
     more: dict[str, Any] = {label: value}
     series = exported(kafkajs_metrics.EXPORTER, without={Quantity.REBALANCE_NOTICES}, **more)
     said = text(diagnosed(series))
-    assert all(one.isprintable() or one == "\n" for one in said)
+    assert all(item.isprintable() or item == "\n" for item in said)
     assert said.isascii() or label in {"group_id", "namespace", "job"}
     assert max(map(len, said.splitlines())) < 220
     assert "error: needed-missing" in said
@@ -156,7 +156,7 @@ def test_hostile_client_ids_and_names_are_shown_harmlessly(value: str) -> None:
     strangers = [odd, stranger("app_kafka_rebalance_total", client=value)]
     found = diagnosed(exported(java_metrics.JMX_EXPORTER, client_id=value), strangers=strangers)
     said = text(found)
-    assert all(one.isprintable() or one == "\n" for one in said)
+    assert all(item.isprintable() or item == "\n" for item in said)
     for finding in found.findings:
         if finding.fix is not None and finding.fix.language == "yaml":
             assert yaml.safe_load(finding.fix.snippet)
@@ -174,7 +174,7 @@ def test_programs_get_the_same_and_whole_values(value: str) -> None:
     assert yaml.safe_load(as_yaml) == document
     (group,) = document["groups"]
     assert (group["group"], group["measurable"]) == (value, True)
-    assert group["quantities"] == dict.fromkeys((one.camel for one in kafkajs_metrics.EXPORTER.by_quantity), True)
+    assert group["quantities"] == dict.fromkeys((item.camel for item in kafkajs_metrics.EXPORTER.by_quantity), True)
 
 
 def test_findings_are_told_to_programs_with_their_fixes() -> None:

@@ -32,7 +32,7 @@ def shown(page: str, number: int) -> str:
 
 def test_the_page_shows_what_doctor_prints() -> None:
     """Of a KafkaJS group that is whole, and one of Strimzi's rules, which drop maxima, in a cluster that is watched."""
-    maxima = {one for one in java_metrics.STRIMZI.by_quantity if one.kind is ValueKind.WINDOWED_MAX}
+    maxima = {item for item in java_metrics.STRIMZI.by_quantity if item.kind is ValueKind.WINDOWED_MAX}
     groups = [
         *(exported(kafkajs_metrics.EXPORTER, pod=f"orders-{number}") for number in range(3)),
         *(
@@ -41,11 +41,11 @@ def test_the_page_shows_what_doctor_prints() -> None:
         ),
     ]
     around = [
-        *(one for number in range(3) for one in near(*CLUSTER, platform.PROM_CLIENT, pod=f"orders-{number}")),
+        *(item for number in range(3) for item in near(*CLUSTER, platform.PROM_CLIENT, pod=f"orders-{number}")),
         *(
-            one
+            item
             for number in range(2)
-            for one in near(*CLUSTER, platform.JVM_CLIENT_JAVA, namespace="bank", pod=f"billing-{number}")
+            for item in near(*CLUSTER, platform.JVM_CLIENT_JAVA, namespace="bank", pod=f"billing-{number}")
         ),
     ]
     assert shown(DOCTOR, 0) == doctor_text(diagnosed(*groups, around=around))
@@ -78,8 +78,8 @@ def test_the_page_shows_what_the_sample_comes_to() -> None:
 def test_the_page_on_names_has_policies_that_are_read_as_meant() -> None:
     """Whoever copies a section gets what the page says of it."""
     sections = [yaml.safe_load(textwrap.dedent(block)).get("spec") for block in documents.code_blocks(NAMES, "yaml")]
-    policies = [one for one in sections if one is not None]
-    assert [naming_of(one["metrics"], "java") for one in policies] == [
+    policies = [section for section in sections if section is not None]
+    assert [naming_of(policy["metrics"], "java") for policy in policies] == [
         Naming("micrometer"),
         Naming(None, {"pollGapMax": "app_time_between_poll_max", "rebalances": "app_kafka_rebalance_total"}),
         Naming(None, {}, {"namespace": "kubernetes_namespace", "pod": "kubernetes_pod_name", "clientId": "client"}),

@@ -25,13 +25,13 @@ BEGAN = NOW - HOUR - timedelta(minutes=5)
 
 def numbers(case: Any, link: str) -> dict[str, dict[str, Any]]:
     """Return the numbers of a link, by their names."""
-    (found,) = [one for one in explain.document(case)["links"] if one["link"] == link]
-    return {one["name"]: one for one in found["numbers"]}
+    (found,) = [item for item in explain.document(case)["links"] if item["link"] == link]
+    return {number["name"]: number for number in found["numbers"]}
 
 
 def test_the_chain_is_told_from_what_is_set_to_the_answer() -> None:
     """In that order, none left out."""
-    names = [one["link"] for one in explain.document(cases.by_model())["links"]]
+    names = [link["link"] for link in explain.document(cases.by_model())["links"]]
     first = ["settings", "heartbeat", "group", "record", "model", "profile"]
     assert names == [*first, "cost", "constraint", "choice", "guard", "economics", "static-ids", "gates", "answer"]
 
@@ -44,39 +44,41 @@ def test_the_terms_of_the_cost_add_up_to_what_is_recommended_by() -> None:
     assert case.found.new is not None
     cost = numbers(case, "cost")
     for column, predicted in (("now", case.found.now), ("recommended", case.found.new)):
-        terms = [one[column] for one in cost.values() if one["unit"] == "partition-s a day"]
+        terms = [item[column] for item in cost.values() if item["unit"] == "partition-s a day"]
         assert sum(terms[:-1]) == pytest.approx(terms[-1]) == pytest.approx(predicted.net_per_day)
 
 
 def test_the_cause_that_evicts_most_is_named() -> None:
     """Of a group whose handlers take longer than its poll limit: gaps between polls."""
     case = cases.by_model(now=worlds.java_settings(poll="12s"))
-    (link,) = [one for one in explain.document(case)["links"] if one["link"] == "constraint"]
+    (link,) = [link for link in explain.document(case)["links"] if link["link"] == "constraint"]
     assert "long gaps between polls contribute most" in link["sentences"][0]
     calm = cases.by_model(now=worlds.java_settings(session="8s"))
-    (link,) = [one for one in explain.document(calm)["links"] if one["link"] == "constraint"]
+    (link,) = [link for link in explain.document(calm)["links"] if link["link"] == "constraint"]
     assert "pauses contribute most" in link["sentences"][0]
 
 
 def test_the_choice_shows_each_heartbeat_with_its_session() -> None:
     """The one recommended is among them and costs about the least."""
-    rows = [one for name, one in numbers(cases.by_model(), "choice").items() if name.startswith("heartbeat every")]
+    rows = [
+        number for name, number in numbers(cases.by_model(), "choice").items() if name.startswith("heartbeat every")
+    ]
     assert len(rows) == 8
-    assert rows[0]["now"] == min(one["now"] for one in rows)
+    assert rows[0]["now"] == min(row["now"] for row in rows)
     strict = cases.by_model(objective=Objective(timedelta(seconds=60), 1e-9))
-    told = [one for name, one in numbers(strict, "choice").items() if name.startswith("heartbeat every")]
-    assert {one["note"] for one in told} <= {"no session keeps the objective"}
+    report = [number for name, number in numbers(strict, "choice").items() if name.startswith("heartbeat every")]
+    assert {item["note"] for item in report} <= {"no session keeps the objective"}
 
 
 def sentences(case: Case, link: str) -> str:
     """Return what a link says, in one line."""
-    (found,) = [one for one in explain.document(case)["links"] if one["link"] == link]
+    (found,) = [item for item in explain.document(case)["links"] if item["link"] == link]
     return " ".join(found["sentences"])
 
 
 def test_the_saving_that_a_change_needs_is_the_one_that_was_asked() -> None:
     """Twice the share where nothing shows how long handlers take, and never next to nothing."""
-    quantities = {name: one for name, one in cases.MODEL.quantities.items() if name != "pollGap"}
+    quantities = {name: quantity for name, quantity in cases.MODEL.quantities.items() if name != "pollGap"}
     kafkajs = cases.by_model(
         now=worlds.settings("30s", "3s", "5s"),
         client=catalogue.client("kafkajs"),
@@ -104,7 +106,7 @@ def test_what_is_urgent_is_asked_for_no_saving_and_no_payback() -> None:
     case = dataclasses.replace(calm, asked=asked, found=tuning.answer(asked))
     assert case.found is not None
     assert case.found.reason is Reason.DANGER
-    assert {one["note"] for one in numbers(case, "guard").values()} == {"not asked: urgent"}
+    assert {number["note"] for number in numbers(case, "guard").values()} == {"not asked: urgent"}
     assert numbers(case, "economics")["saved until then"]["note"] == "not asked: urgent"
     assert sentences(case, "economics") == "Whether it pays for a rollout of its own is not asked: it is urgent."
 
@@ -134,7 +136,7 @@ def test_numbers_of_a_fleet_are_told_as_such() -> None:
 def test_without_a_model_the_chain_says_how_to_get_one() -> None:
     """What the record shows is told, and the answer that it gives."""
     storm = cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled())
-    names = [one["link"] for one in explain.document(storm)["links"]]
+    names = [link["link"] for link in explain.document(storm)["links"]]
     assert names == ["settings", "heartbeat", "group", "record", "model", "gates", "answer"]
     assert numbers(storm, "record")["evictions"]["now"] == 2160
     text = " ".join(explain.as_text(storm).split())
@@ -145,7 +147,7 @@ def test_without_a_model_the_chain_says_how_to_get_one() -> None:
 def test_what_is_assumed_is_marked() -> None:
     """Of settings and of the group."""
     case = cases.by_model(now=worlds.java_settings(), source=ValueSource.DEFAULT)
-    assert {one["note"] for one in numbers(case, "settings").values()} == {"assumed: the library's default"}
+    assert {number["note"] for number in numbers(case, "settings").values()} == {"assumed: the library's default"}
 
 
 def test_a_model_that_is_not_used_ends_the_chain() -> None:
@@ -160,4 +162,4 @@ def test_a_model_that_is_not_used_ends_the_chain() -> None:
 def test_names_that_could_steer_a_terminal_are_escaped() -> None:
     """Wherever they stand."""
     case = cases.by_model(group="or\x1b[2Jders\n", namespace="x\u202e")
-    assert all(one.isprintable() or one == "\n" for one in explain.as_text(case))
+    assert all(item.isprintable() or item == "\n" for item in explain.as_text(case))

@@ -68,7 +68,7 @@ def test_assumed_settings_are_told_wherever_they_count() -> None:
     )
     assert "session timeout 30s (assumed)" in text(said)
     assert "the answer rests on that; say what is set with --session-timeout, --heartbeat-interval" in text(said)
-    assert all(one["assumed"] for one in recommend.document(said)["settings"].values())
+    assert all(setting["assumed"] for setting in recommend.document(said)["settings"].values())
 
 
 def test_a_beat_of_other_settings_is_told() -> None:
@@ -113,7 +113,7 @@ def test_names_that_could_steer_a_terminal_are_escaped() -> None:
     nasty = "or\x1b[2Jders\n"
     for found in ({}, counters.stormy(worlds.pods(), BEGAN, NOW)):
         said = recommend.as_text(cases.watched(found, cases.unmodelled(group=nasty, namespace=nasty)))
-        assert all(one.isprintable() or one == "\n" for one in said)
+        assert all(item.isprintable() or item == "\n" for item in said)
 
 
 def test_java_is_told_with_its_polls() -> None:
@@ -153,8 +153,8 @@ def test_what_a_model_expects_stands_in_the_table() -> None:
 def test_a_record_that_demands_a_cure_goes_before_the_model() -> None:
     """The model says what the cure brings."""
     model = Fitted("orders", cases.model(client="kafkajs"))
-    told = cases.unmodelled(model=model, members=3, partitions=12)
-    said = cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), told)
+    report = cases.unmodelled(model=model, members=3, partitions=12)
+    said = cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), report)
     assert "session timeout 1s 30s CadenceExceedsSession" in text(said)
     found = recommend.document(said)["forecast"]
     assert found["recommended"]["evictionsPerMonth"] < 1
@@ -163,8 +163,8 @@ def test_a_record_that_demands_a_cure_goes_before_the_model() -> None:
 
 def test_without_partitions_a_model_is_not_used() -> None:
     """KafkaJS' exporter tells none; what to say is told."""
-    told = cases.unmodelled(worlds.settings(), model=Fitted("orders", cases.model(client="kafkajs")))
-    said = cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), told)
+    report = cases.unmodelled(worlds.settings(), model=Fitted("orders", cases.model(client="kafkajs")))
+    said = cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), report)
     assert "the model is not used" in text(said)
     assert "say --members and --partitions" in text(said)
     assert recommend.document(said)["forecast"] is None

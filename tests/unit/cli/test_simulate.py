@@ -19,10 +19,10 @@ def test_a_shorter_session_is_played_beside_what_is_set() -> None:
     """Crashes are noticed sooner, in the play as in the formula."""
     now = playing.scene(DEPLOYS, worlds.java_settings(), days=20, seed=1, rollout=False)
     then = playing.scene(DEPLOYS, worlds.java_settings(session="20s"), days=20, seed=1, rollout=False)
-    for one, session_s in ((now, 45.0), (then, 20.0)):
-        assert one.formula.detection_s == pytest.approx(session_s - 1.5, abs=0.1)
-        assert one.played.detection_s == pytest.approx(one.formula.detection_s, rel=0.1)
-        assert one.played.stalled_per_day == pytest.approx(one.formula.stalled_per_day, rel=0.3)
+    for item, session_s in ((now, 45.0), (then, 20.0)):
+        assert item.formula.detection_s == pytest.approx(session_s - 1.5, abs=0.1)
+        assert item.played.detection_s == pytest.approx(item.formula.detection_s, rel=0.1)
+        assert item.played.stalled_per_day == pytest.approx(item.formula.stalled_per_day, rel=0.3)
     assert then.played.stalled_per_day < now.played.stalled_per_day
     assert now.played.rollout is None
 
@@ -73,8 +73,8 @@ def test_a_play_tells_how_far_it_is() -> None:
 def test_the_same_seed_gives_the_same_play() -> None:
     """However often it is told on the way."""
     one, two = (playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False) for _ in range(2))
-    told = playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False, progress=lambda _share: None)
-    assert one == two == told
+    scene = playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False, progress=lambda _share: None)
+    assert one == two == scene
 
 
 @pytest.mark.parametrize("members", [10_000, 300])

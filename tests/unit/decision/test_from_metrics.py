@@ -44,10 +44,10 @@ def seen(
     source: ValueSource = ValueSource.POLICY,
 ) -> MetricsView:
     """Return group shop/orders as seen from outside."""
-    told = StatedFacts(
+    report = StatedFacts(
         "shop", "orders", catalogue.client(library), worlds.current(now, source), 1, Objective(worlds.seconds(60), 1.0)
     )
-    return MetricsView(told, convention, observed, HOUR, NOW)
+    return MetricsView(report, convention, observed, HOUR, NOW)
 
 
 def recorded(found: MetricsView) -> Record:
@@ -116,7 +116,7 @@ def test_a_rare_scrape_is_fresh_for_longer() -> None:
     """Three scrapes, as for the operator."""
     found = counters.quiet(PODS, LONG_AGO, NOW)
     thinned = {
-        quantity: [dataclasses.replace(one, samples=one.samples[::24]) for one in group]
+        quantity: [dataclasses.replace(item, samples=item.samples[::24]) for item in group]
         for quantity, group in found.items()
     }
     late = dataclasses.replace(seen(thinned), now=NOW + timedelta(seconds=200))
@@ -130,8 +130,8 @@ def test_fencings_at_the_broker_are_counted_by_losses_or_not_known() -> None:
     def watched(rejoins: int, lost: Answers | None = None) -> Record | Unknown:
         joins = [counters.counter(pod, LONG_AGO, NOW, lambda s: 1 + rejoins * (s > 3_000)) for pod in PODS]
         found = java({**java_consumers(), Quantity.REBALANCES: joins, **(lost or {})})
-        told = dataclasses.replace(found.told, rebalancing=Rebalancing.CONSUMER)
-        return from_metrics.watched(dataclasses.replace(found, told=told)).record
+        report = dataclasses.replace(found.told, rebalancing=Rebalancing.CONSUMER)
+        return from_metrics.watched(dataclasses.replace(found, told=report)).record
 
     calm = watched(0)
     assert isinstance(calm, Record)
@@ -251,10 +251,10 @@ def test_what_somebody_says_goes_before_what_was_counted() -> None:
     group = from_metrics.watched(
         dataclasses.replace(of, told=dataclasses.replace(of.told, partitions=20, static=True))
     ).group
-    assert [one.partitions for one in group.members] == [7, 7, 6]
-    assert all(one.instance_id for one in group.members)
+    assert [member.partitions for member in group.members] == [7, 7, 6]
+    assert all(member.instance_id for member in group.members)
     group = from_metrics.unwatched(dataclasses.replace(of.told, members=2, partitions=5), NOW).group
-    assert [one.partitions for one in group.members] == [3, 2]
+    assert [member.partitions for member in group.members] == [3, 2]
 
 
 @pytest.mark.parametrize(
@@ -271,9 +271,9 @@ def test_a_group_is_at_rest_if_its_members_and_partitions_are_stated(
 
 def unwatched(model: Fitted | Unfitted | None = None) -> DecisionInput:
     """Return a Java group that nobody watches, which a model knows."""
-    told = java({}).told
+    report = java({}).told
     return from_metrics.unwatched(
-        dataclasses.replace(told, members=3, partitions=12, model=model or fitted.fitted()), NOW
+        dataclasses.replace(report, members=3, partitions=12, model=model or fitted.fitted()), NOW
     )
 
 
@@ -304,8 +304,8 @@ def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, v
 @pytest.mark.parametrize("rebalancing", Rebalancing)
 def test_bounds_nobody_asked_for_are_those_of_the_protocol(rebalancing: Rebalancing) -> None:
     """A broker takes other sessions of classic groups than of those of the consumer protocol."""
-    told = dataclasses.replace(java({}).told, rebalancing=rebalancing)
-    cluster = from_metrics.unwatched(told, NOW).cluster
+    report = dataclasses.replace(java({}).told, rebalancing=rebalancing)
+    cluster = from_metrics.unwatched(report, NOW).cluster
     expected = ("45s", "1m") if rebalancing is Rebalancing.CONSUMER else ("6s", "30m")
     assert tuple(map(durations.show, (cluster.min_session_timeout, cluster.max_session_timeout))) == expected
     assert cluster.bounds_assumed

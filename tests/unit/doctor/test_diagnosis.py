@@ -18,20 +18,21 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, stranger
 
 TUNED_CONVENTIONS = [
-    one
-    for one in known_conventions.CONVENTIONS
-    if set(one.libraries) & set(known_conventions.LIBRARIES) and set(one.needed) <= one.by_quantity.keys()
+    convention
+    for convention in known_conventions.CONVENTIONS
+    if set(convention.libraries) & set(known_conventions.LIBRARIES)
+    and set(convention.needed) <= convention.by_quantity.keys()
 ]
 
 
 def found(diagnosis: Diagnosis) -> dict[str, DoctorSeverity]:
     """Return the ids of the findings with their severities."""
-    return {one.id: one.severity for one in diagnosis.findings}
+    return {finding.id: finding.severity for finding in diagnosis.findings}
 
 
 def only(diagnosis: Diagnosis, name: str) -> DoctorFinding:
     """Return the one finding of this id."""
-    (one,) = [one for one in diagnosis.findings if one.id == name]
+    (one,) = [finding for finding in diagnosis.findings if finding.id == name]
     return one
 
 
@@ -146,13 +147,13 @@ def test_client_ids_of_their_own_are_told_with_examples_and_a_way_out() -> None:
     assert "5 client.ids say nothing" in finding.message
     assert finding.fix is not None
     assert "metrics.labels.group" in finding.fix.sentence
-    assert [one.group for one in diagnosis.groups] == ["orders"]
+    assert [group.group for group in diagnosis.groups] == ["orders"]
 
 
 def test_a_consumer_without_a_group_is_none() -> None:
     """The library calls it consumer-null-1; but a KafkaJS group may be called null."""
     assert found(diagnosed(exported(java_metrics.JMX_EXPORTER, "null"))) == {"no-consumers": DoctorSeverity.ERROR}
-    assert [one.group for one in diagnosed(exported(kafkajs_metrics.EXPORTER, "null")).groups] == ["null"]
+    assert [group.group for group in diagnosed(exported(kafkajs_metrics.EXPORTER, "null")).groups] == ["null"]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_a_missing_pod_alone_is_told() -> None:
     finding = only(diagnosis, "pod-not-told")
     assert finding.fix is not None
     assert yaml.safe_load(finding.fix.snippet)["spec"]["metrics"]["labels"] == {"pod": "pod_name"}
-    assert [(one.group, one.pods, one.measurable) for one in diagnosis.groups] == [("orders", (), False)]
+    assert [(group.group, group.pods, group.measurable) for group in diagnosis.groups] == [("orders", (), False)]
 
 
 @pytest.mark.parametrize(
@@ -248,10 +249,10 @@ def test_nothing_at_all_says_what_to_attach() -> None:
 
 def test_the_exporter_that_tells_most_is_the_groups() -> None:
     """A pod may be scraped by two, one of which has the half."""
-    few = exported(java_metrics.STRIMZI, without=[one for one in USES if one is not Quantity.HEARTBEATS])
+    few = exported(java_metrics.STRIMZI, without=[use for use in USES if use is not Quantity.HEARTBEATS])
     for series in ((few, exported(java_metrics.JMX_EXPORTER)), (exported(java_metrics.JMX_EXPORTER), few)):
         diagnosis = diagnosed(*series)
-        assert [one.convention for one in diagnosis.groups] == [java_metrics.JMX_EXPORTER]
+        assert [group.convention for group in diagnosis.groups] == [java_metrics.JMX_EXPORTER]
         assert diagnosis.is_whole
 
 
@@ -262,8 +263,8 @@ def test_findings_come_worst_first() -> None:
         exported(java_metrics.JMX_EXPORTER, "poor", without={Quantity.POLL_GAP_MAX}),
         exported(java_metrics.JMX_EXPORTER, "blind", without={Quantity.POLL_AGE}),
     )
-    assert [one.severity for one in diagnosis.findings] == list(DoctorSeverity)
-    assert [one.subject[0] for one in diagnosis.findings] == ["blind", "poor", "storm"]
+    assert [finding.severity for finding in diagnosis.findings] == list(DoctorSeverity)
+    assert [finding.subject[0] for finding in diagnosis.findings] == ["blind", "poor", "storm"]
 
 
 @pytest.mark.parametrize(
@@ -276,8 +277,8 @@ def test_one_group_is_told_alone_or_with_its_nearest(group: str, ids: Sequence[s
         exported(java_metrics.JMX_EXPORTER, "blind", without={Quantity.POLL_AGE}),
         exported(java_metrics.JMX_EXPORTER, client_id="billing"),
     ).only(group)
-    assert tuple(one.id for one in diagnosis.findings) == ids
-    assert [one.group for one in diagnosis.groups] == ([] if group == "order" else [group])
+    assert tuple(finding.id for finding in diagnosis.findings) == ids
+    assert [group.group for group in diagnosis.groups] == ([] if group == "order" else [group])
     if group == "order":
         assert "did you mean orders? 2 groups are shown" in diagnosis.findings[0].message
 
@@ -294,6 +295,6 @@ def test_groups_of_libraries_that_are_not_tuned_are_shown_and_nothing_is_asked_o
     other = dataclasses.replace(java_metrics.JMX_EXPORTER, name="other", libraries=("sarama",))
     series = [exported(other, without={Quantity.HEARTBEATS}), exported(other, client_id="mine")]
     diagnosis = diagnosed(*series, conventions=[other])
-    assert [(one.group, one.measurable) for one in diagnosis.groups] == [("orders", False)]
+    assert [(group.group, group.measurable) for group in diagnosis.groups] == [("orders", False)]
     assert found(diagnosis) == {"not-tuned": DoctorSeverity.INFO}
     assert diagnosis.is_whole

@@ -12,7 +12,11 @@ from heartbeat_tuner.metrics.conventions import java_metrics, known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
-TUNED = [one for one in known_conventions.CONVENTIONS if set(one.libraries) & set(known_conventions.LIBRARIES)]
+TUNED = [
+    convention
+    for convention in known_conventions.CONVENTIONS
+    if set(convention.libraries) & set(known_conventions.LIBRARIES)
+]
 
 BEANS = {
     Quantity.HEARTBEATS: ("consumer-coordinator-metrics", "heartbeat-total"),

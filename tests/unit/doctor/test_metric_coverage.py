@@ -35,23 +35,25 @@ def covered(
 
 def rows(found: Covered) -> Mapping[str, QuantityCoverage]:
     """Return its quantities by name."""
-    return {one.name: one for one in found.quantities}
+    return {quantity.name: quantity for quantity in found.quantities}
 
 
 def unmeasurable(found: Covered) -> set[str]:
     """Return the names of the quantities that cannot be measured."""
-    return {one.name for one in found.quantities if not one.measurable}
+    return {quantity.name for quantity in found.quantities if not quantity.measurable}
 
 
 def findings(found: Covered) -> set[str]:
     """Return the ids of its findings."""
-    return {one.id for one in found.findings}
+    return {finding.id for finding in found.findings}
 
 
 def test_with_everything_around_it_nothing_of_a_java_group_is_missing() -> None:
     """Else each user would be told to install what is there."""
     found = covered(*OF_JVM)
-    assert [one.name for one in found.quantities if one.measurable and not one.because] == list(metric_coverage.FROM)
+    assert [quantity.name for quantity in found.quantities if quantity.measurable and not quantity.because] == list(
+        metric_coverage.FROM
+    )
     assert found.findings == ()
     assert set(found.shown_by) == set(metric_coverage.SHOWN_BY) - {AbsenceSignal.EVENT_LOOP}
 
@@ -62,7 +64,7 @@ def test_with_nothing_around_it_restarts_are_missing_and_rebalances_look_unplann
     assert unmeasurable(found) == {"restarts"}
     assert rows(found)["rebalances"].because == "nothing tells planned ones from others"
     assert findings(found) == {"no-kube-state-metrics", "no-cadvisor", "no-garbage-collection"}
-    assert all(one.fix is not None and one.fix.snippet for one in found.findings)
+    assert all(finding.fix is not None and finding.fix.snippet for finding in found.findings)
     assert set(found.shown_by) == {AbsenceSignal.MISSING_BEATS, AbsenceSignal.POLL_GAP}
 
 
@@ -82,10 +84,10 @@ def test_what_is_not_exported_cannot_be_measured_and_has_a_fix(without: set[Quan
     found = covered(*OF_JVM, without=without)
     assert unmeasurable(found) == missing
     for name in missing:
-        told = rows(found)[name]
-        assert told.because
-        assert told.fix is not None
-        assert told.fix.snippet
+        report = rows(found)[name]
+        assert report.because
+        assert report.fix is not None
+        assert report.fix.snippet
 
 
 def test_a_mean_is_no_maximum() -> None:
@@ -127,10 +129,10 @@ def test_lost_names_of_pods_are_told_apart_from_what_is_not_scraped() -> None:
     state, usage = unkept("kube_pod_start_time", "state"), unkept("container_cpu_cfs_periods_total", "kubelet")
     found = covered(platform.JVM_CLIENT_JAVA, more=[state])
     assert findings(found) == {"labels-not-kept", "no-cadvisor"}
-    (told,) = [one for one in found.findings if one.id == "labels-not-kept"]
-    assert "restarts are not timed" in told.message
-    assert "job state" in told.message
-    assert told.fix == rows(found)["restarts"].fix == fixes.UNKEPT
+    (report,) = [finding for finding in found.findings if finding.id == "labels-not-kept"]
+    assert "restarts are not timed" in report.message
+    assert "job state" in report.message
+    assert report.fix == rows(found)["restarts"].fix == fixes.UNKEPT
     found = covered(platform.JVM_CLIENT_JAVA, more=[usage])
     assert findings(found) == {"labels-not-kept", "no-kube-state-metrics"}
     assert rows(found)["restarts"].fix == fixes.KUBE_STATE_METRICS
@@ -153,15 +155,17 @@ def test_what_is_around_other_pods_is_theirs() -> None:
 def test_each_form_of_the_collectors_metrics_shows_its_pauses(convention: Convention, around: Convention) -> None:
     """And where it is missing, the fix is that exporter's."""
     assert covered(around, convention=convention).shown_by[AbsenceSignal.GC_PAUSE] == 1
-    (told,) = [one for one in covered(convention=convention).findings if one.id == "no-garbage-collection"]
-    assert told.fix == fixes.of_gc(convention)
+    (report,) = [
+        finding for finding in covered(convention=convention).findings if finding.id == "no-garbage-collection"
+    ]
+    assert report.fix == fixes.of_gc(convention)
 
 
 def test_a_group_without_a_living_pod_is_not_spoken_of() -> None:
     """It is stale, and that is told: what is around its pods is no matter."""
     diagnosis = diagnosed(exported(java_metrics.JMX_EXPORTER, age=timedelta(minutes=5)), around=[])
-    assert [one.covered for one in diagnosis.groups] == [None]
-    assert [one.id for one in diagnosis.findings] == ["stale"]
+    assert [group.covered for group in diagnosis.groups] == [None]
+    assert [finding.id for finding in diagnosis.findings] == ["stale"]
 
 
 def test_names_of_pods_and_jobs_are_sorted_out() -> None:

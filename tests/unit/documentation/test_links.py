@@ -53,8 +53,8 @@ def test_these_lead_somewhere(target: str, checkout: Path) -> None:
 )
 def test_these_do_not(target: str, problem: str, checkout: Path) -> None:
     """The finding says what there is instead."""
-    (told,) = broken(f"[text]({target})", checkout)
-    assert problem in told
+    (report,) = broken(f"[text]({target})", checkout)
+    assert problem in report
 
 
 def test_a_page_that_no_task_leads_to_is_found(checkout: Path) -> None:

@@ -46,7 +46,7 @@ def test_grants_are_of_one_cluster() -> None:
 def test_only_what_begins_so_is_covered(patterns: list[str], group_id: str) -> None:
     """Whatever the names hold: a grant never covers more than its patterns' plain beginnings."""
     covered = Grant(("shop",), tuple(patterns)).covers("shop", group_id)
-    plain = [one.removesuffix("*") for one in patterns if one.endswith("*")]
+    plain = [pattern.removesuffix("*") for pattern in patterns if pattern.endswith("*")]
     assert covered == (
-        group_id in [one for one in patterns if not one.endswith("*")] or group_id.startswith(tuple(plain))
+        group_id in [pattern for pattern in patterns if not pattern.endswith("*")] or group_id.startswith(tuple(plain))
     )

@@ -75,12 +75,12 @@ def test_each_member_is_in_one_place_by_its_address_alone(hosts: list[str], ther
     """Inside means: one pod has the address, and no pod shares it with its node."""
     members = [at(host) for host in hosts]
     found = members_at_pods.compare(members, there)
-    assert sorted(one.host for one in (*found.inside, *found.unclear, *found.outside)) == sorted(hosts)
-    plain = {one.removeprefix("::ffff:") for one in hosts}
+    assert sorted(item.host for item in (*found.inside, *found.unclear, *found.outside)) == sorted(hosts)
+    plain = {host.removeprefix("::ffff:") for host in hosts}
     for host in plain:
         at_it = [pod for pod in there if pod.ip.removeprefix("::ffff:") == host and host not in {"", "gateway"}]
         is_inside = bool(at_it) and not any(pod.on_host_network for pod in at_it)
-        assert is_inside == any(one.host.removeprefix("::ffff:") == host for one in found.inside)
+        assert is_inside == any(item.host.removeprefix("::ffff:") == host for item in found.inside)
 
 
 @given(st.ip_addresses())

@@ -15,7 +15,7 @@ MINUTE = timedelta(minutes=1)
 
 def test_a_phrase_is_read_with_its_facts_in_their_places() -> None:
     """Durations in Go's notation, or about; all else as `str.format` has it."""
-    told = say(
+    report = say(
         "{count} of {setting} within {span}, {share:.0%}, every {beat:about} until {at:%H:%M}",
         count=3,
         setting=Setting.SESSION_TIMEOUT,
@@ -24,8 +24,8 @@ def test_a_phrase_is_read_with_its_facts_in_their_places() -> None:
         beat=Reading(timedelta(seconds=3.14)),
         at=datetime(2026, 3, 2, 12, 30, tzinfo=UTC),
     )
-    assert told == "3 of sessionTimeout within 1m30s, 25%, every 3.1 s until 12:30"
-    assert sentences.facts(told) == {
+    assert report == "3 of sessionTimeout within 1m30s, 25%, every 3.1 s until 12:30"
+    assert sentences.facts(report) == {
         "count": 3,
         "setting": "sessionTimeout",
         "span": "1m30s",

@@ -43,15 +43,15 @@ def test_a_recording_is_small_and_its_counts_are_right(name: str) -> None:
     recorded = recording.read(name)
     assert sum(file.stat().st_size for file in recorded.folder.iterdir()) <= LARGEST_BYTES
     assert recorded.meta["series"] == len(recorded.series) > 0
-    assert recorded.meta["samples"] == sum(len(one.values) for one in recorded.series)
-    last_ms = max(one.times_ms[-1] for one in recorded.series)
+    assert recorded.meta["samples"] == sum(len(series_.values) for series_ in recorded.series)
+    last_ms = max(series_.times_ms[-1] for series_ in recorded.series)
     assert 0 <= recorded.length_s * 1000 - last_ms <= 10_000
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_tells_nothing_of_the_machine_that_made_it(name: str) -> None:
     """Agents like to export command lines and folders."""
-    shown = {value for one in recording.read(name).series for value in one.labels.values()}
+    shown = {value for series_ in recording.read(name).series for value in series_.labels.values()}
     assert [value for value in shown if re.search(r"/(root|home|tmp|work|usr|var)\b", value)] == []
 
 
@@ -61,10 +61,10 @@ def test_the_truth_has_what_the_story_made_happen(name: str) -> None:
     meta = recording.read(name).meta
     truth = meta["truth"]
     paused = [event["at_s"] for event in meta["events"] if event["event"] == "paused"]
-    evicted = [one["at_s"] for one in truth["evictions"] if one["pod"] == "consumer-a"]
-    assert [sum(at_s < one < at_s + 9 for one in evicted) for at_s in paused] == [1, 1]
+    evicted = [eviction["at_s"] for eviction in truth["evictions"] if eviction["pod"] == "consumer-a"]
+    assert [sum(at_s < item < at_s + 9 for item in evicted) for at_s in paused] == [1, 1]
     long = [event["at_s"] for event in meta["events"] if event["event"] == "long handler"]
-    gaps = [one["at_s"] for one in truth["poll_gap_leaves"]]
+    gaps = [gap_leaf["at_s"] for gap_leaf in truth["poll_gap_leaves"]]
     max_poll_s = meta["settings"]["max_poll_interval_s"]
     assert len(long) == (max_poll_s is not None)
     # librdkafka in a group of KIP-848 falls silent at M, but says that it leaves only when the handler has ended.

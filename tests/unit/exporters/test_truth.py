@@ -50,7 +50,7 @@ def test_an_eviction_has_its_pod_and_when_it_was_learnt(found: dict[str, Any]) -
 
 def test_heartbeats_are_counted_by_pod_and_answer(found: dict[str, Any]) -> None:
     """Refused ones are no sign of life that a client counts as success."""
-    counts = {pod: (one["accepted_heartbeats"], one["refused_heartbeats"]) for pod, one in found["pods"].items()}
+    counts = {pod: (item["accepted_heartbeats"], item["refused_heartbeats"]) for pod, item in found["pods"].items()}
     assert counts == {"one": (2, {25: 1, 27: 1}), "two": (4, {27: 2})}
     assert found["accepted_heartbeats"] == 6
 
@@ -64,7 +64,7 @@ def test_who_leaves_without_being_told_has_outlasted_m(found: dict[str, Any]) ->
 
 def test_generations_are_those_that_were_handed_out(found: dict[str, Any]) -> None:
     """Each with the pods that got it: one rebalance is one event, however many members took part."""
-    assert [(one["generation"], one["pods"]) for one in found["rebalances"]] == [
+    assert [(rebalance["generation"], rebalance["pods"]) for rebalance in found["rebalances"]] == [
         (5, ["two"]),
         (6, ["one", "two"]),
         (9, ["one"]),

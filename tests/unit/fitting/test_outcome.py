@@ -81,27 +81,27 @@ def test_the_same_failure_of_many_days_is_told_once() -> None:
 def test_many_failures_are_cut_on_a_terminal_and_whole_in_json() -> None:
     """Nothing steers the terminal."""
     failures = tuple(f"namespace team-{number}: for\x1bbidden" for number in range(40))
-    told = dataclasses.replace(DONE, stored=Written(1, 0, failures))
-    said = fit_summary.as_text(told)
+    report = dataclasses.replace(DONE, stored=Written(1, 0, failures))
+    said = fit_summary.as_text(report)
     assert "- and 35 more; -o json has all of them" in said
-    assert all(one.isprintable() or one == "\n" for one in said)
-    assert fit_summary.document(told)["models"]["failed"] == list(failures)
+    assert all(item.isprintable() or item == "\n" for item in said)
+    assert fit_summary.document(report)["models"]["failed"] == list(failures)
 
 
 def test_a_namespace_that_is_gone_is_told_and_no_failure() -> None:
     """Its groups ended with it; the run is done, and who looks sees which it was."""
-    told = dataclasses.replace(
+    report = dataclasses.replace(
         DONE, stored=Written(1, 0, (), ("namespace bank: does not exist; 3 models not written",))
     )
-    said = fit_summary.as_text(told)
+    said = fit_summary.as_text(report)
     assert "1 written, 0 unchanged, 1 namespaces gone" in said
     assert "- namespace bank: does not exist; 3 models not written" in said
-    assert fit_summary.document(told)["models"]["gone"] == ["namespace bank: does not exist; 3 models not written"]
+    assert fit_summary.document(report)["models"]["gone"] == ["namespace bank: does not exist; 3 models not written"]
 
 
 def test_nothing_to_fit_says_where_to_look() -> None:
     """No value in two weeks is a question of names or rights."""
-    told = with_reading(read=(), empty=(D,))
-    said = fit_summary.as_text(dataclasses.replace(told, fitted=FitCounts(0, {}, {})))
+    report = with_reading(read=(), empty=(D,))
+    said = fit_summary.as_text(dataclasses.replace(report, fitted=FitCounts(0, {}, {})))
     assert "`heartbeat-tuner doctor`" in said
     assert "1 without data (2026-11-20)" in said

@@ -19,9 +19,11 @@ class Replica:
 
     def __init__(self, leases: Sequence[FakeLeases], identity: str) -> None:
         self.now_s = 100.0
-        led = ClaimTurns(lambda: [one for one in self.electors if one.leads], claim_turns.step(TIMING).total_seconds())
+        led = ClaimTurns(
+            lambda: [elector for elector in self.electors if elector.leads], claim_turns.step(TIMING).total_seconds()
+        )
         self.electors = [
-            Elector(one, TIMING, identity=identity, monotonic=lambda: self.now_s, turns=led) for one in leases
+            Elector(lease, TIMING, identity=identity, monotonic=lambda: self.now_s, turns=led) for lease in leases
         ]
 
     async def look(self, at_s: float = 0.0) -> list[bool]:
@@ -51,7 +53,7 @@ async def test_replicas_that_start_together_lead_one_shard_each() -> None:
     """The second one to look finds the first shard taken, and takes the next."""
     shards = leases()
     replicas = [Replica(shards, name) for name in "abc"]
-    assert [await one.look() for one in replicas] == [
+    assert [await replica.look() for replica in replicas] == [
         [True, False, False],
         [False, True, False],
         [False, False, True],

@@ -189,12 +189,12 @@ async def test_replicas_that_share_a_lease_keep_each_other_leading() -> None:
     replicas = [Elector(leases, timing, identity="3-shards", monotonic=lambda: now_s, shared=True) for _ in range(3)]
     attempts = 0
     for now_s in [float(second) for second in range(0, 120, 2)]:  # noqa: B007 - the clock
-        for one in replicas:
-            await one._attempt()
+        for replica in replicas:
+            await replica._attempt()
             attempts += 1
-            assert one.leads
+            assert replica.leads
     assert 0 < len(leases.claims) <= attempts / 2
     leases.overwrite(Claim("4-shards", LONG, 9))
-    for one in replicas:
-        await one._attempt()
-        assert not one.leads
+    for replica in replicas:
+        await replica._attempt()
+        assert not replica.leads

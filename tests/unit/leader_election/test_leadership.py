@@ -341,12 +341,13 @@ def test_replicas_of_one_division_lead_together() -> None:
 def leaders(candidates: Sequence[Candidate], dice: random.Random) -> Iterator[list[str]]:
     """Yield who leads after each move of candidates whose moves interleave anyhow."""
     moves = sorted(
-        (move for number, one in enumerate(candidates) for move in life(number, one, dice)), key=lambda move: move[:2]
+        (move for number, candidate in enumerate(candidates) for move in life(number, candidate, dice)),
+        key=lambda move: move[:2],
     )
     for true_s, number, step, odd, jump in moves:
         candidates[number].wall += jump
         step(true_s + candidates[number].offset_s, odd=odd)
-        yield [one.identity for one in candidates if one.leads(true_s)]
+        yield [candidate.identity for candidate in candidates if candidate.leads(true_s)]
 
 
 def test_the_request_timeout_leaves_room_for_a_second_renewal() -> None:

@@ -209,8 +209,10 @@ def test_what_is_suggested_holds(of: Inspected, expected: Expectations) -> None:
     if not isinstance(answer, Remedy):
         return
     assert answer.changes or answer.removals
-    kept = {setting: of.values[setting] for setting in of.client.settings if of.origins[setting] == "given"}
-    new = {setting: value for setting, value in (kept | dict(answer.changes)).items() if setting not in answer.removals}
+    stored = {setting: of.values[setting] for setting in of.client.settings if of.origins[setting] == "given"}
+    new = {
+        setting: value for setting, value in (stored | dict(answer.changes)).items() if setting not in answer.removals
+    }
     after = linting.lint(Inspected.of(of.client, new, protocol=of.protocol), expected)
     assert [finding for finding in after if bad(finding)] == []
 
@@ -283,7 +285,7 @@ def test_an_unseen_value_is_no_value(of: Inspected, expected: Expectations) -> N
 def test_rules_that_need_no_unseen_value_go_on(setting: Setting, left: list[str]) -> None:
     """One hidden value does not hide what is wrong with the others."""
     values = {Setting.SESSION_TIMEOUT: 1_000, Setting.HEARTBEAT_INTERVAL: 333, Setting.FETCH_WAIT: 5_000}
-    seen = {one: timedelta(milliseconds=ms) for one, ms in values.items() if one is not setting}
+    seen = {name: timedelta(milliseconds=ms) for name, ms in values.items() if name is not setting}
     of = Inspected.of(catalogue.client("kafkajs"), seen, unseen=[setting])
     assert found(of) == left
 

@@ -36,36 +36,36 @@ class Number(int):
 
 
 def _one_token_one_slot(count: int) -> View:
-    return view([held(0, "t")], [pod("t", Number(0), uid=f"u{one}") for one in range(count)])
+    return view([held(0, "t")], [pod("t", Number(0), uid=f"u{index}") for index in range(count)])
 
 
 def _one_token_many_slots(count: int) -> View:
-    slots = [held(Number(one), "t", promised="t") for one in range(count)]
-    return view(slots, [pod("t", Number(one), uid=f"u{one}") for one in range(count)])
+    slots = [held(Number(index), "t", promised="t") for index in range(count)]
+    return view(slots, [pod("t", Number(index), uid=f"u{index}") for index in range(count)])
 
 
 def _gated_on_one_token(count: int) -> View:
-    bodies = [pod("t", Number(0), uid=f"u{one}", gated=True, created_s=-10) for one in range(count)]
+    bodies = [pod("t", Number(0), uid=f"u{index}", gated=True, created_s=-10) for index in range(count)]
     return view([held(0, "old", promised="t")], [*bodies, pod("old", Number(0), deleted_s=-5)])
 
 
 def _honest(count: int) -> View:
-    slots = [held(Number(one), f"t{one}") for one in range(count)]
-    return view(slots, [pod(f"t{one}", Number(one)) for one in range(count)])
+    slots = [held(Number(index), f"t{index}") for index in range(count)]
+    return view(slots, [pod(f"t{index}", Number(index)) for index in range(count)])
 
 
 def _resting_after_one(count: int) -> View:
-    slots = [resting(Number(one), 30, former="t", promised="t") for one in range(count)]
-    return view(slots, [pod("t", Number(0), uid=f"u{one}", gone=True) for one in range(count)])
+    slots = [resting(Number(index), 30, former="t", promised="t") for index in range(count)]
+    return view(slots, [pod("t", Number(0), uid=f"u{index}", gone=True) for index in range(count)])
 
 
 def _rules(seen: View) -> None:
     """Ask all rules."""
-    for one in (pool(len(seen.pods)), kip848(len(seen.pods))):
-        claim("new", seen, one, may_gate=True, now=at(0))
-        settle(seen, one, now=at(0))
-        lift(seen, one, now=at(0))
-        occupancy(seen, one)
+    for item in (pool(len(seen.pods)), kip848(len(seen.pods))):
+        claim("new", seen, item, may_gate=True, now=at(0))
+        settle(seen, item, now=at(0))
+        lift(seen, item, now=at(0))
+        occupancy(seen, item)
 
 
 def _calls(work: Callable[[], object]) -> int:
@@ -100,7 +100,7 @@ def _rank(one: SlotPod) -> tuple[bool, bool, Any, str]:
 
 def _bearer(pods: Sequence[SlotPod], token: str, number: int) -> SlotPod | None:
     """Find by looking at all pods who counts for a token and an id."""
-    having = [one for one in pods if token and one.token == token and one.slot == number]
+    having = [pod for pod in pods if token and pod.token == token and pod.slot == number]
     return min(having, key=_rank, default=None)
 
 
@@ -123,7 +123,7 @@ def test_who_is_found_is_who_was_looked_for(pods: list[SlotPod]) -> None:
     """The index answers as a look at all pods does."""
     sight = Sight(view([], pods), pool())
     for token in ("", "a", "b", "c", "d"):
-        assert sight.knows(token) == any(one.token == token != "" for one in pods)
+        assert sight.knows(token) == any(pod.token == token != "" for pod in pods)
         for number in range(4):
             assert sight.bearer(token, number) == _bearer(pods, token, number)
 

@@ -150,17 +150,17 @@ class Schedules(RuleBasedStateMachine):
     def go_on_creating(self, index: int, webhook: int, what: list[str]) -> None:
         """The replica's answer may be lost, another webhook may change the pod, a quota may refuse it."""
         admission = self.world.admissions[index % len(self.world.admissions)]
-        for one in what:
-            if one == "write" and not admission.claimed:
+        for item in what:
+            if item == "write" and not admission.claimed:
                 self.world.write_claim(admission)
-            elif one == "ask again":
+            elif item == "ask again":
                 self.world.ask_again(admission, self.world.webhooks[webhook])
                 self.world.write_claim(admission)
-            elif one == "refuse":
+            elif item == "refuse":
                 self.world.admissions.remove(admission)
                 return
-            elif one in {"store", "lose"}:
-                self.world.store(admission, answered=one == "store")
+            elif item in {"store", "lose"}:
+                self.world.store(admission, answered=item == "store")
                 return
 
     # People.
@@ -277,9 +277,9 @@ class Schedules(RuleBasedStateMachine):
         world = self.world
         slot = world.leases.get(number)
         record = None if slot is None else slot.record
-        kept = slot is not None and (record is None or record.holder != "" or record.rests_until is not None)
+        stored = slot is not None and (record is None or record.holder != "" or record.rests_until is not None)
         having = any(body.pod.slot == number and not body.pod.is_over for body in world.bodies.values())
-        return not kept and not having
+        return not stored and not having
 
     def _control(self, replica: Replica, *, may_gate: bool = True) -> None:
         """Do one thing, as the Deployment's controller does."""

@@ -51,7 +51,7 @@ def test_another_holder_breaks_the_seal(holder: str | None) -> None:
 def test_another_or_no_annotation_breaks_the_seal(name: str) -> None:
     """Likewise."""
     assert records.read(3, "abc", dict(HELD.annotations) | {name: "x"}) is None
-    assert records.read(3, "abc", {one: text for one, text in HELD.annotations.items() if one != name}) is None
+    assert records.read(3, "abc", {item: text for item, text in HELD.annotations.items() if item != name}) is None
 
 
 def test_a_copy_of_another_slot_breaks_the_seal() -> None:

@@ -146,7 +146,7 @@ def test_two_replaced_pods_have_two_successors() -> None:
     starts = {"orders-a": -60.0, "orders-b": -60.0, "orders-c": 310.0, "orders-d": 330.0}
     platform = {Quantity.POD_STARTED: [scraped(at_s, 0, 990, pod=pod) for pod, at_s in starts.items()]}
     found = restarts(observed, platform)
-    assert [(one.pod, one.successor) for one in found] == [("orders-a", "orders-c"), ("orders-b", "orders-d")]
+    assert [(item.pod, item.successor) for item in found] == [("orders-a", "orders-c"), ("orders-b", "orders-d")]
 
 
 def test_a_surge_loses_nothing() -> None:

@@ -211,7 +211,7 @@ def test_sliding_windows_show_no_eviction_that_one_pass_does_not(
     whole = evictions.unannounced(pod, shown, since_s=earliest_s)
     history = EvictionHistory(datetime.fromtimestamp(earliest_s, UTC), worlds.settings())
     for first, last in windows:
-        seen = {name: [one.until(earliest_s + last * apart_s) for one in group] for name, group in shown.items()}
+        seen = {name: [item.until(earliest_s + last * apart_s) for item in group] for name, group in shown.items()}
         evicted = evictions.unannounced(pod, seen, since_s=earliest_s + first * apart_s)
         assert Counter(evicted) <= Counter(whole)
         history = eviction_history.with_evictions(history, [change.at.timestamp() for change in evicted])

@@ -127,7 +127,7 @@ def test_what_is_not_exported_is_unknown_and_not_zero(quantity: Quantity) -> Non
 def test_a_pod_that_lacks_a_quantity_is_not_observed(quantity: Quantity) -> None:
     """Half of a pod's counters tell nothing of it: it is named, and adds no eviction."""
     found = stormy()
-    found[quantity] = [one for one in found[quantity] if one.labels["pod"] != PODS[0].name]
+    found[quantity] = [item for item in found[quantity] if item.labels["pod"] != PODS[0].name]
     record = recorded(found)
     assert record.unobserved_pods == (PODS[0].name,)
     assert record.evictions == 2 * 120
@@ -145,7 +145,7 @@ def test_of_two_scrapes_of_a_pod_all_counters_are_of_one(late: Quantity) -> None
     """One of the first job's samples is missing: counters of two jobs are of no common moment, and show no eviction."""
     other = counters.stormy(PODS, SINCE - timedelta(minutes=5, seconds=3), NOW - timedelta(seconds=3), job="other")
     found = counters.together(stormy(), other)
-    found[late] = [one if "job" in one.labels else one.until(NOW.timestamp() - 1.0) for one in found[late]]
+    found[late] = [item if "job" in item.labels else item.until(NOW.timestamp() - 1.0) for item in found[late]]
     assert recorded(found).evictions >= recorded(stormy()).evictions - len(PODS)
 
 
@@ -171,7 +171,10 @@ def test_a_scrape_between_two_reads_invents_no_eviction(late: Quantity) -> None:
     found[late] = [series.until(newest_s - 1) for series in found[late]]
     found[Quantity.HEARTBEAT_REQUESTS] = [
         counters.series(
-            [*((one.time_s, one.value) for one in series.samples), (newest_s + 5, series.samples[-1].value + 3)],
+            [
+                *((sample.time_s, sample.value) for sample in series.samples),
+                (newest_s + 5, series.samples[-1].value + 3),
+            ],
             pod=series.labels["pod"],
         )
         for series in found[Quantity.HEARTBEAT_REQUESTS]
@@ -276,13 +279,13 @@ def test_samples_of_the_future_are_unknown() -> None:
 def test_rare_scrapes_are_not_stale_at_once() -> None:
     """With a scrape a minute, three of them may be missing."""
     sparse = counters.series([(NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0)])
-    assert isinstance(ask({one: [sparse] for one in counters.KAFKAJS.needed}), Record)
+    assert isinstance(ask({item: [sparse] for item in counters.KAFKAJS.needed}), Record)
 
 
 def test_a_single_sample_has_no_interval() -> None:
     """The first scrape of a group is fresh, and no more than that."""
     single = counters.series([(NOW.timestamp(), 1)])
-    record = recorded({one: [single] for one in counters.KAFKAJS.needed})
+    record = recorded({item: [single] for item in counters.KAFKAJS.needed})
     assert record.accepted_beats == 0
 
 
@@ -304,7 +307,7 @@ def _lives(joins: list[int], announced: list[int]) -> dict[Quantity, list[Series
     times = [SINCE.timestamp() + 5 * number for number in range(len(joins))]
     pod = PODS[0].name
     requests = [
-        10 * number + 3 * max(joined, told) for number, (joined, told) in enumerate(zip(joins, announced, strict=True))
+        10 * number + 3 * max(joined, item) for number, (joined, item) in enumerate(zip(joins, announced, strict=True))
     ]
     accepted = [10 * number for number in range(len(joins))]
     return {
@@ -350,7 +353,9 @@ def test_a_pod_whose_scrapes_all_failed_so_far_is_unobserved() -> None:
 def test_joins_and_announcements_of_different_moments_prove_nothing() -> None:
     """Counters that were never scraped together cannot be set against each other."""
     apart = _lives([1, 2, 3, 4], [0, 0, 0, 0])
-    shifted = ((one.time_s + 1.0, one.value) for series in apart[Quantity.REBALANCE_NOTICES] for one in series.samples)
+    shifted = (
+        (sample.time_s + 1.0, sample.value) for series in apart[Quantity.REBALANCE_NOTICES] for sample in series.samples
+    )
     apart[Quantity.REBALANCE_NOTICES] = [counters.series(shifted, pod=PODS[0].name)]
     found = measured(apart, pods=[worlds.pod(0, started=SINCE)], now=SINCE + timedelta(seconds=60))
     assert isinstance(found, Record)

@@ -47,7 +47,7 @@ def quiet(group: str = "orders") -> Answers:
 
 def uncounted(found: Answers) -> Answers:
     """Return the series without the counters that show lost ids: the broker alone tells."""
-    return {**found, **{one: [] for one in evictions.BY_LOST_IDS}}
+    return {**found, **{item: [] for item in evictions.BY_LOST_IDS}}
 
 
 def with_poll_gap(quantity: Quantity, pod: str, value: float, *, within: tuple[int, int] = (-10, 60)) -> Answers:
@@ -61,7 +61,7 @@ def with_poll_gap(quantity: Quantity, pod: str, value: float, *, within: tuple[i
         return Series.from_raw(one.labels, shown)
 
     found = quiet()
-    return {**found, quantity: [changed(one) for one in found[quantity]]}
+    return {**found, quantity: [changed(item) for item in found[quantity]]}
 
 
 def ask(found: Answers, *changes: MemberChange) -> Record | Unknown:
@@ -142,13 +142,15 @@ def counted(failed: Sequence[int], answers: Sequence[int], joins: Sequence[int])
         return counters.series(shown, pod="orders-0", client_id="consumer-orders-1")
 
     found = quiet()
-    others = {quantity: [one for one in group if one.labels["pod"] != "orders-0"] for quantity, group in found.items()}
+    others = {
+        quantity: [item for item in group if item.labels["pod"] != "orders-0"] for quantity, group in found.items()
+    }
     mine = {
         Quantity.FAILED_REBALANCES: steps(failed),
         Quantity.JOIN_ANSWERS: steps(answers),
         Quantity.REBALANCES: steps(joins),
     }
-    return {**found, **{quantity: [one, *others[quantity]] for quantity, one in mine.items()}}
+    return {**found, **{quantity: [item, *others[quantity]] for quantity, item in mine.items()}}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ def test_changes_before_the_record_do_not_count() -> None:
 
 def test_a_pod_without_metrics_has_unknown_changes() -> None:
     """Unknown is not silent."""
-    found = {kind: [one for one in group if one.labels["pod"] != "orders-0"] for kind, group in quiet().items()}
+    found = {kind: [item for item in group if item.labels["pod"] != "orders-0"] for kind, group in quiet().items()}
     record = recorded(found, *changes("orders-0"))
     assert record.evictions == 0
     assert record.unobserved_pods == ("orders-0",)
@@ -247,7 +249,7 @@ def test_never_polled_is_no_gap() -> None:
 def test_a_maximum_that_is_no_number_does_not_hold_counters_back() -> None:
     """While a handler hangs nobody polls, and the longest gap is NaN: what the counters show must not end with it."""
     found = counted([1, 1, 2], [1, 1, 2], [1, 1, 2])
-    found[Quantity.POLL_GAP_MAX] = [one.until(SINCE.timestamp()) for one in found[Quantity.POLL_GAP_MAX]]
+    found[Quantity.POLL_GAP_MAX] = [item.until(SINCE.timestamp()) for item in found[Quantity.POLL_GAP_MAX]]
     record = recorded(found)
     assert (record.evictions, record.unobserved_pods) == (1, ())
 
@@ -310,7 +312,7 @@ def test_quoted_client_ids_belong_to_their_group() -> None:
     """JMX quotes names with characters of its own."""
     found = quiet()
     quoted = {
-        kind: [dataclasses.replace(one, labels={**one.labels, "client_id": '"consumer-orders-1"'}) for one in group]
+        kind: [dataclasses.replace(item, labels={**item.labels, "client_id": '"consumer-orders-1"'}) for item in group]
         for kind, group in found.items()
     }
     assert recorded(quoted).accepted_beats > 0
@@ -319,7 +321,7 @@ def test_quoted_client_ids_belong_to_their_group() -> None:
 def test_a_client_id_of_one_s_own_names_no_group() -> None:
     """Nothing ties its series to a group: unknown, and nobody else's."""
     own = {
-        kind: [dataclasses.replace(one, labels={**one.labels, "client_id": "billing"}) for one in group]
+        kind: [dataclasses.replace(item, labels={**item.labels, "client_id": "billing"}) for item in group]
         for kind, group in quiet().items()
     }
     assert resolver.by_group(counters.exported(own, JMX), [JMX], {ORDERS}) == {}
@@ -342,8 +344,8 @@ def test_an_exporter_that_withholds_what_is_needed_is_named() -> None:
 
 def test_where_no_counter_shows_lost_ids_the_broker_alone_tells() -> None:
     """A convention need not have such counters at all."""
-    kept = tuple(metric for metric in JMX.metrics if metric.quantity not in evictions.BY_LOST_IDS)
-    bare = dataclasses.replace(JMX, metrics=kept)
+    stored = tuple(metric for metric in JMX.metrics if metric.quantity not in evictions.BY_LOST_IDS)
+    bare = dataclasses.replace(JMX, metrics=stored)
     watched = RecordScope(worlds.java_policy(), PODS, LIMIT, changes("orders-0"), SINCE, NOW)
     record = measured(quiet(), watched, bare)
     assert isinstance(record, Record)

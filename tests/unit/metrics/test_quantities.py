@@ -165,7 +165,7 @@ def test_nothing_shows_absences_where_nobody_watches() -> None:
     silent = unknown(without(Quantity.POLL_GAP_MAX, Quantity.HEARTBEATS).absences)
     assert silent.reason is Reason.NO_SERIES
     assert "heartbeats are not counted" in silent.message
-    short = {Quantity.HEARTBEATS: [one.until(300.0) for one in everything()[Quantity.HEARTBEATS]]}
+    short = {Quantity.HEARTBEATS: [item.until(300.0) for item in everything()[Quantity.HEARTBEATS]]}
     found = quantities.measured(short, {})
     assert "fewer than 10 blocks" in unknown(found.absences).message
     assert "fewer than 10 blocks" in unknown(found.missing_beats).message
@@ -185,7 +185,7 @@ def test_other_quantities_that_are_not_exported_are_unknown() -> None:
 
 def test_series_without_numbers_are_unknown() -> None:
     """Maxima of an idle window are no number, and so no value."""
-    idle = {quantity: [one.until(-1.0) for one in group] for quantity, group in everything().items()}
+    idle = {quantity: [item.until(-1.0) for item in group] for quantity, group in everything().items()}
     found = quantities.measured(idle, PLATFORM)
     assert unknown(found.poll_gaps).reason is Reason.NOT_A_NUMBER
     assert unknown(found.outages).reason is Reason.NOT_A_NUMBER
@@ -199,7 +199,7 @@ def test_rare_rebalances_are_not_rare_scrapes() -> None:
     pairs = [(HOUR[10], 3.0), (HOUR[60], 4.0), (HOUR[110], 5.0)]
     found = quantities.measured({**observed, Quantity.REBALANCE_LATENCY_MAX: [counters.series(pairs)]}, PLATFORM)
     latencies = known(found.rebalance_latencies)
-    assert [one.value_s for one in latencies.observations] == [3.0, 4.0, 5.0]
+    assert [observation.value_s for observation in latencies.observations] == [3.0, 4.0, 5.0]
     assert latencies.span_s >= HOUR[-1] - HOUR[0]
     none = quantities.measured({**observed, Quantity.REBALANCE_LATENCY_MAX: [counters.series([])]}, PLATFORM)
     assert known(none.rebalance_latencies).count == 0
@@ -209,7 +209,7 @@ def test_rare_rebalances_are_not_rare_scrapes() -> None:
 def test_maxima_that_are_scraped_too_rarely_are_unknown(quantity: str) -> None:
     """What is pushed every five minutes is not the tail of what happened."""
     observed = {
-        one: [Series(series.labels, series.samples[::10]) for series in group] for one, group in everything().items()
+        name: [Series(series.labels, series.samples[::10]) for series in group] for name, group in everything().items()
     }
     found = unknown(getattr(quantities.measured(observed, PLATFORM), quantity))
     assert found.reason is Reason.TOO_LITTLE_DATA

@@ -61,12 +61,15 @@ def test_two_in_a_row_are_two_though_all_scrapes_overlap() -> None:
         counters.series([(98.2, 4.0), (103.2, 5.0), (108.2, 6.0)]),
         counters.series([(104.5, 4.0), (109.5, 5.0)], pod="b"),
     ]
-    assert [(one.since_s, one.until_s, one.members) for one in events(*group)] == [(98.2, 103.2, 1), (103.2, 109.5, 2)]
+    assert [(event.since_s, event.until_s, event.members) for event in events(*group)] == [
+        (98.2, 103.2, 1),
+        (103.2, 109.5, 2),
+    ]
 
 
 def test_several_between_two_scrapes_are_as_many_as_one_member_counted() -> None:
     """Nobody sees them apart, but the one that counted three has seen three."""
-    assert [one.members for one in events(member(1, 4), member(1, 2, pod="orders-1"))] == [2, 1, 1]
+    assert [event.members for event in events(member(1, 4), member(1, 2, pod="orders-1"))] == [2, 1, 1]
 
 
 def test_a_new_clients_first_join_counts() -> None:
@@ -164,9 +167,9 @@ def test_a_group_has_no_more_rebalances_than_its_members_counted(
     """And no fewer than any single member did, but where two rounds are one."""
     ordered = sorted(found, key=lambda one: (one.until_s, one.since_s))
     events = rebalances.events(ordered, latency_s=latency_s, cooperative=cooperative)
-    by_member = {one.member: 0 for one in found}
-    for one in found:
-        by_member[one.member] += one.joins
+    by_member = {item.member: 0 for item in found}
+    for item in found:
+        by_member[item.member] += item.joins
     most = max(by_member.values(), default=0)
     assert (most / 2 if cooperative else most) <= len(events) <= sum(by_member.values())
 
@@ -187,12 +190,12 @@ def test_a_rebalance_took_as_long_as_its_slowest_member() -> None:
     joins = [member(3, 3, 4), member(5, 5, 7, pod="orders-1"), member(1, 1, 1, pod="orders-2", start=300.0)]
     spent = [member(9, 9, 10), member(9, 9, 13, pod="orders-1"), member(0.5, 0.5, 0.5, pod="orders-2", start=300.0)]
     found = rebalances.events(rebalances.increases(joins, spent), latency_s=1.0)
-    assert [one.took_s for one in found] == [2.0, 2.0, 0.5]
-    assert [one.took_s for one in events(*joins)] == [None, None, None]
+    assert [item.took_s for item in found] == [2.0, 2.0, 0.5]
+    assert [event.took_s for event in events(*joins)] == [None, None, None]
 
 
 def test_time_that_was_not_scraped_with_the_joins_says_nothing() -> None:
     """A series that begins later than its twin has not the same past."""
     joins = [member(*[1] * 9), member(1, 1, 1, 2, pod="orders-1", start=90.0)]
     spent = [member(*[1] * 9), member(7, 7, 7, pod="orders-1", start=135.0)]
-    assert [one.took_s for one in rebalances.increases(joins, spent)] == [None, None]
+    assert [increase.took_s for increase in rebalances.increases(joins, spent)] == [None, None]

@@ -22,7 +22,7 @@ def test_a_reset_is_told_and_what_came_after_it_counts() -> None:
 def test_a_sample_that_comes_twice_counts_once() -> None:
     """Prometheus 2 gives the sample at a slice's edge with both slices; a second of no length is no step."""
     series = counters.series([(0.0, 5.0), (10.0, 7.0), (10.0, 7.0), (9.0, 1.0), (20.0, 8.0)])
-    assert [(one.since_s, one.until_s, one.grown) for one in counter_steps.steps(series)] == [
+    assert [(step.since_s, step.until_s, step.grown) for step in counter_steps.steps(series)] == [
         (0.0, 10.0, 2.0),
         (10.0, 20.0, 1.0),
     ]

@@ -62,7 +62,7 @@ def unannounced(joined: float, *, started_s: float, rejoined: bool, namesake: bo
         Quantity.HEARTBEATS: counter([number * 1.0 for number in range(len(mine))]),
         Quantity.HEARTBEAT_REQUESTS: counter([number * 2.0 + 2.0 for number in range(len(mine))]),
         Quantity.REBALANCE_NOTICES: counter(moved),
-        Quantity.REBALANCES: counter([joined + one for one in moved]),
+        Quantity.REBALANCES: counter([joined + item for item in moved]),
     }
     return evictions.unannounced(pod, found, since_s=SINCE_S)
 
@@ -89,7 +89,7 @@ def test_beats_that_never_stand_still_hide_no_more_than_their_longest_step(grown
     beats = counters.series(pairs)
     mean_s = at / value
     steps = [after - by * mean_s for by, after in zip(grown, apart, strict=False)]
-    joins = counters.series([(one, 1.0) for one, _ in pairs])
+    joins = counters.series([(item, 1.0) for item, _ in pairs])
     for rejoins in (None, joins):
         found = counter_steps.longest_silence_s(beats, since_s=-math.inf, joins=rejoins)
         assert found == pytest.approx(max(0.0, *steps))

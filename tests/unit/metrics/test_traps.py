@@ -62,7 +62,7 @@ def observe(*found: Series, convention: Convention = java_metrics.JMX_EXPORTER) 
 
 def measure(*found: Series, cooperative: bool = False) -> Quantities:
     """Return the quantities of group `orders`."""
-    pods = {(one.labels["namespace"], one.labels["pod"]) for one in found}
+    pods = {(item.labels["namespace"], item.labels["pod"]) for item in found}
     around = resolver.by_pod(found, platform.CONVENTIONS, pods)
     return quantities.measured(observe(*found), around, cooperative=cooperative)
 
@@ -124,19 +124,19 @@ def test_trap_4_nan_and_minus_one_are_no_values() -> None:
     gaps = series("kafka_consumer_consumer_metrics_time_between_poll_max", [math.nan, -1.0, math.inf] * 40, **JMX)
     ages = flat("kafka_consumer_consumer_metrics_last_poll_seconds_ago", -1.0, **JMX)
     observed = observe(gaps, ages)
-    assert [list(one.samples) for group in observed.values() for one in group] == [[], []]
+    assert [list(item.samples) for group in observed.values() for item in group] == [[], []]
     assert isinstance(measure(gaps, ages).poll_gaps, Unknown)
 
 
 def test_trap_5_a_spike_that_fills_three_scrapes_is_not_three() -> None:
     """A windowed maximum shows a spike for 59 to 86 s: samples are not independent."""
     answer = spiked(COORDINATOR + "heartbeat_response_time_max", 5.0, 9_000.0, slice(61, 64), **JMX)
-    assert sum(one.value > 1_000 for one in answer.samples) == 3
+    assert sum(sample.value > 1_000 for sample in answer.samples) == 3
     outages = known(measure(answer).outages).observations
-    assert sum(one.value_s > 1 for one in outages) == 1
+    assert sum(outage.value_s > 1 for outage in outages) == 1
     pause = spiked("jvm_gc_pause_seconds_max", 0.1, 9.0, slice(60, 66), action="end of major GC", cause="x", gc="G1")
     absences = known(measure(beating(), pause).absences).observations
-    assert sum(one.value_s > 1 for one in absences) == 1
+    assert sum(absence.value_s > 1 for absence in absences) == 1
 
 
 def test_trap_6_lost_heartbeats_show_only_as_a_deficit_and_a_join_is_none() -> None:
@@ -152,7 +152,7 @@ def test_trap_6_lost_heartbeats_show_only_as_a_deficit_and_a_join_is_none() -> N
     answers = flat(COORDINATOR + "heartbeat_response_time_max", 4.0, **JMX)
     found = measure(counted, answers)
     assert known(found.outages).largest_s == pytest.approx(0.004)
-    (missing,) = [one for one in known(found.missing_beats).observations if one.value_s > 0]
+    (missing,) = [observation for observation in known(found.missing_beats).observations if observation.value_s > 0]
     assert missing.value_s <= lost_s <= missing.at_most_s
     joins = series(COORDINATOR + "rebalance", [1.0 if at_s < gone + lost_s else 2.0 for at_s in SCRAPES], **JMX)
     assert known(measure(counted, joins).missing_beats).largest_s == 0.0
@@ -227,9 +227,9 @@ def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
     found = record.measure(watched, observe(*CONSUMER_PROTOCOL), java_metrics.JMX_EXPORTER, query=lambda one: one.camel)
     assert isinstance(found, Record), found
     assert found.unobserved_pods == ()
-    kept = measure(*CONSUMER_PROTOCOL)
-    for one in (kept.absences, kept.poll_gaps, kept.outages, kept.rebalance_latencies):
-        assert isinstance(one, Measured), one
+    stored = measure(*CONSUMER_PROTOCOL)
+    for item in (stored.absences, stored.poll_gaps, stored.outages, stored.rebalance_latencies):
+        assert isinstance(item, Measured), item
     config = GroupConfig(timedelta(seconds=45), timedelta(seconds=5))
     prescribed = Group("orders", GroupState.STABLE, (), consumer_protocol=True, config=config).prescribed(
         worlds.situation().workload.current or pytest.fail("the world has settings")
@@ -241,7 +241,7 @@ def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
 def test_trap_11_two_replicas_of_prometheus_do_not_count_twice() -> None:
     """Nor do they cut a member's counter in two, nor hide what only one of them saw."""
     values = [1.0 if at < 40 else 2.0 for at in range(121)]
-    joins = [series(COORDINATOR + "rebalance", values, **JMX, prometheus_replica=one) for one in "ab"]
+    joins = [series(COORDINATOR + "rebalance", values, **JMX, prometheus_replica=item) for item in "ab"]
     observed = observe(*joins)
     assert len(observed[Quantity.REBALANCES]) == 1
     assert events(measure(*joins)).unplanned == 1
@@ -249,7 +249,7 @@ def test_trap_11_two_replicas_of_prometheus_do_not_count_twice() -> None:
     seen = [spiked(lag, 0.01, 6.0, slice(50, 51), prometheus_replica="a"), flat(lag, 0.01, prometheus_replica="b")]
     for both in (seen, seen[::-1]):
         absences = known(measure(beating(), *both).absences).observations
-        assert [one.value_s for one in absences if one.value_s > 1] == [6.0]
+        assert [absence.value_s for absence in absences if absence.value_s > 1] == [6.0]
 
 
 def test_trap_12_a_rollout_makes_new_series_and_no_new_members() -> None:
@@ -268,4 +268,4 @@ def test_trap_12_a_rollout_makes_new_series_and_no_new_members() -> None:
     assert known(found.outages).count <= len(set(known(found.outages).watched)) == 41
     assert known(found.missing_beats).largest_s == 0.0
     assert len(events(found).events) == 2
-    assert all(one.members == 1 for one in events(found).events)
+    assert all(event.members == 1 for event in events(found).events)

@@ -26,17 +26,17 @@ def kept_of(model: GroupModel) -> EarlierTail | None:
 
 def test_the_last_good_tail_stays_with_its_own_days() -> None:
     """The reason for the rejection stands beside it."""
-    kept = keeping(rejected(1), GOOD)
-    assert kept.quantities["absence"].tail == BAD
-    assert kept_of(kept) == EarlierTail(fitted.TAIL, 2880.0, GOOD.since, GOOD.until, GOOD.fitted_at)
-    assert kept.quantities["absence"].law == (fitted.TAIL, 2880.0)
+    stored = keeping(rejected(1), GOOD)
+    assert stored.quantities["absence"].tail == BAD
+    assert kept_of(stored) == EarlierTail(fitted.TAIL, 2880.0, GOOD.since, GOOD.until, GOOD.fitted_at)
+    assert stored.quantities["absence"].law == (fitted.TAIL, 2880.0)
 
 
 def test_it_stays_over_several_rejections_but_not_for_ever() -> None:
     """Four half-lives."""
-    kept = keeping(rejected(1), GOOD)
-    assert kept_of(keeping(rejected(28), kept)) == kept_of(kept)
-    assert kept_of(keeping(rejected(29), kept)) is None
+    stored = keeping(rejected(1), GOOD)
+    assert kept_of(keeping(rejected(28), stored)) == kept_of(stored)
+    assert kept_of(keeping(rejected(29), stored)) is None
 
 
 def test_a_good_tail_needs_no_other() -> None:

@@ -266,21 +266,21 @@ def test_places_are_never_more_than_there_are(
 ) -> None:
     """Whoever waits: within the limit, each namespace's share and the one place kept for cures."""
     places = RolloutPlaces(limit, shared=True)
-    for one, number in holding:
-        if places.held_in(one) < places.share and len(places.holders) < limit:
-            holders = places.holders | {("Deployment", ObjectKey(one, str(number)))}
+    for item, number in holding:
+        if places.held_in(item) < places.share and len(places.holders) < limit:
+            holders = places.holders | {("Deployment", ObjectKey(item, str(number)))}
             places = dataclasses.replace(places, holders=holders)
     wanting = budget.in_turn(
-        wants(str(number), Reason.DANGER if urgent else Reason.CHEAPER, saves=1.0, namespace=one, of=str(number))
-        for one, urgent, number in waiting
+        wants(str(number), Reason.DANGER if urgent else Reason.CHEAPER, saves=1.0, namespace=item, of=str(number))
+        for item, urgent, number in waiting
     )
     begun = budget.next_in_turn(wanting, places)
     after = places.taken(begun)
     assert len(after.holders) <= limit
-    more = {one: after.held_in(one) - places.held_in(one) for one in "abc"}
-    assert all(not count or after.held_in(one) <= places.share for one, count in more.items())
-    left = [one for one in wanting if one not in begun]
-    assert not any(after.have_room(one) for one in left)
+    more = {item: after.held_in(item) - places.held_in(item) for item in "abc"}
+    assert all(not count or after.held_in(name) <= places.share for name, count in more.items())
+    left = [item for item in wanting if item not in begun]
+    assert not any(after.have_room(item) for item in left)
     if not all(map(budget.is_cure, begun)):
         assert len(after.holders) <= places.for_savings or any(map(budget.is_cure, begun))
 
@@ -330,7 +330,7 @@ async def test_the_budget_holds_and_everybody_gets_a_turn(
     """Whatever ends when, whoever leads next, and with Kafka or reads of workloads failing now and then."""
     stage = stages.storms(size, max_rollouts=limit)
     for ended, is_restarted, kafka_is_down, reads_fail in cycles:
-        for key in [one for number, one in enumerate(rolling(stage)) if number in ended]:
+        for key in [item for number, item in enumerate(rolling(stage)) if number in ended]:
             stage.workloads.roll_out(key, stage.clock.now())
         if is_restarted:
             stage.restart()
@@ -404,6 +404,6 @@ async def test_a_line_of_the_log_names_a_few_and_counts_all() -> None:
     stage = stages.storms(MOST_LOGGED + 5, max_rollouts=100)
     with capture_logs() as lines:
         await stage.cycle()
-    (line,) = (one for one in lines if one["event"] == "rollouts under way" and one["count"])
+    (line,) = (line for line in lines if line["event"] == "rollouts under way" and line["count"])
     assert line["count"] == MOST_LOGGED + 5
     assert len(line["workloads"]) == MOST_LOGGED

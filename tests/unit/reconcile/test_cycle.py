@@ -232,12 +232,12 @@ async def test_a_new_leader_leaves_what_it_has_not_read_as_it_stands() -> None:
 
 async def test_namespaces_that_the_requests_do_not_reach_keep_their_verdicts() -> None:
     """A new leader that has to read an hour of all of them at once: nobody's status says Unknown for that."""
-    stage, told = stages.teams(16)
+    stage, answer = stages.teams(16)
     await stage.cycle()
     before = {key: stage.policies.status_of(key) for key in stage.policies.stored}
     writes, events = stage.policies.writes, len(stage.policies.events)
     assert {status["verdict"] for status in before.values()} == {"Unproven"}
-    told.most_samples = 200  # a quarter of an hour of one namespace's quantity: an hour of sixteen takes some cycles
+    answer.most_samples = 200  # a quarter of an hour of one namespace's quantity: an hour of sixteen takes some cycles
     stage.restart()
     new = ObjectKey("team15", "orders")
     del stage.policies.stored[new]["status"]

@@ -14,7 +14,7 @@ def stage(budget: float | None) -> Stage:
     pods = worlds.pods()
     answers = counters.quiet(pods, worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR)
     found = Stage([manifests.policy(spec={})], now=worlds.settings(), answers=answers, heartbeat_budget=budget)
-    members = [dataclasses.replace(worlds.member(one), partitions=4) for one in pods]
+    members = [dataclasses.replace(worlds.member(pod), partitions=4) for pod in pods]
     found.groups.groups = {"main": {"orders": worlds.group(members)}}
     found.models = FakeModels([fitted.fitted()])
     found.restart()

@@ -256,13 +256,13 @@ def test_each_shard_sees_its_own_namespaces_whole() -> None:
     for namespace, name in names:
         store.show(manifests.policy(name, namespace=namespace, resourceVersion="1", spec={"groupId": name}))
     parts = [StorePart(store, Shard(number, 3)) for number in range(3)]
-    shown = [[(body["metadata"]["namespace"], body["metadata"]["name"]) for body in one.snapshot()] for one in parts]
-    assert all(one == sorted(one) for one in shown)
-    assert sorted(key for one in shown for key in one) == sorted(names)
-    namespaces = [{namespace for namespace, _ in one} for one in shown]
-    assert all(len(one) > 1 for one in namespaces)
+    shown = [[(body["metadata"]["namespace"], body["metadata"]["name"]) for body in part.snapshot()] for part in parts]
+    assert all(item == sorted(item) for item in shown)
+    assert sorted(key for item in shown for key in item) == sorted(names)
+    namespaces = [{namespace for namespace, _ in item} for item in shown]
+    assert all(len(namespace) > 1 for namespace in namespaces)
     assert not namespaces[0] & namespaces[1] | namespaces[1] & namespaces[2] | namespaces[0] & namespaces[2]
-    assert [one.groups() for one in parts] == [frozenset(one) for one in shown]
+    assert [part.groups() for part in parts] == [frozenset(item) for item in shown]
     body = parts[0].snapshot()[0]
     parts[0].refresh({**body, "metadata": {**body["metadata"], "resourceVersion": "2"}})
     assert store.snapshot()[0]["metadata"]["resourceVersion"] in {"1", "2"}

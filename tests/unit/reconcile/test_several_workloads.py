@@ -428,14 +428,14 @@ async def test_recommend_writes_nothing() -> None:
 async def test_a_workload_that_two_policies_name_is_the_older_ones() -> None:
     """Also where it is one of several of one, or of both."""
     stage = several.storm()
-    one = manifests.policy(
+    policy = manifests.policy(
         "younger",
         spec={"workloadRef": None, "workloadRefs": several.refs(3)[1:]},
         creationTimestamp="2026-03-01T13:00:00Z",
     )
     stage.workloads.stored[THIRD] = dataclasses.replace(stage.workloads.stored[SECOND], uid="workload-3")
     older = manifests.policy(spec={"workloadRef": None, "workloadRefs": several.refs(2)})
-    younger = Stage([older, one], workloads=stage.workloads.stored)
+    younger = Stage([older, policy], workloads=stage.workloads.stored)
     several.feed(younger)
     await settle(younger)
     key = dataclasses.replace(ORDERS, name="younger")

@@ -31,7 +31,7 @@ async def test_each_policy_is_looked_after_by_one_shard_and_no_other() -> None:
     """Each shard writes its own policies and asks Kafka of their groups; together they write all."""
     stage = teams()
     written = [await cycle_of(stage, number) for number in range(SHARDS)]
-    assert sorted(team for one in written for team in one) == sorted(TEAMS)
+    assert sorted(team for item in written for team in item) == sorted(TEAMS)
     assert all(written)
     assert [await cycle_of(stage, number) for number in range(SHARDS)] == [set()] * SHARDS
 

@@ -27,7 +27,7 @@ def test_each_line_is_read_once_and_only_when_it_is_complete(tmp_path: Path) -> 
     assert tail.writes() == []
     second = _line("second")
     log.write_text(_line("first") + second[:40])
-    assert [one.name for one in tail.writes()] == ["first"]
+    assert [write.name for write in tail.writes()] == ["first"]
     with log.open("a") as appended:
         appended.write(second[40:])
     (found,) = tail.writes()
@@ -42,7 +42,7 @@ def test_what_was_there_before_and_dry_runs_are_left_out(tmp_path: Path) -> None
     tail = Tail(log)
     with log.open("a") as appended:
         appended.write(_line("dry", query="?dryRun=All") + _line("after"))
-    assert [one.name for one in tail.writes()] == ["after"]
+    assert [write.name for write in tail.writes()] == ["after"]
 
 
 def _request(verb: str, said: str, *, group: str = audit.ACCOUNTS_NAMESPACE, code: int = 200) -> str:
@@ -78,4 +78,4 @@ def test_what_is_only_read_is_no_write(tmp_path: Path) -> None:
     """Though it stands in the log."""
     log = tmp_path / "audit.log"
     log.write_text(_request("list", "") + _line("first"))
-    assert [one.name for one in audit.writes(log)] == ["first"]
+    assert [write.name for write in audit.writes(log)] == ["first"]

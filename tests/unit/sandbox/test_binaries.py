@@ -116,5 +116,5 @@ def test_the_modules_share_what_they_share() -> None:
     ours, of_chart, of_node = (pins(folder) for folder in (TOOLS, CHART_TOOLS, NODE_TOOLS))
     assert of_chart <= ours
     assert of_node <= ours
-    assert all([one for one in theirs if one.startswith("k8s.io/client-go")] for theirs in (of_chart, of_node))
-    assert [one for one in of_chart if one.startswith("github.com/prometheus/prometheus ")]
+    assert all([their for their in theirs if their.startswith("k8s.io/client-go")] for theirs in (of_chart, of_node))
+    assert [item for item in of_chart if item.startswith("github.com/prometheus/prometheus ")]

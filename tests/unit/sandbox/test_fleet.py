@@ -19,9 +19,9 @@ def test_rates_and_times_are_each_others_inverse(per_day: float, scale_s: float,
 def test_a_small_fleet_has_some_of_each_kind() -> None:
     """Four groups are enough for a test of all of them."""
     found = fleet(4, kafkajs_share=0.25)
-    assert sorted(one.client for one in found) == [JAVA, JAVA, JAVA, KAFKAJS]
-    assert {one.polls_quickly for one in found if one.client == JAVA} == {True, False}
-    assert len({(one.namespace, one.group) for one in found}) == 4
+    assert sorted(item.client for item in found) == [JAVA, JAVA, JAVA, KAFKAJS]
+    assert {item.polls_quickly for item in found if item.client == JAVA} == {True, False}
+    assert len({(item.namespace, item.group) for item in found}) == 4
 
 
 def test_the_same_seed_gives_the_same_fleet() -> None:

@@ -26,10 +26,10 @@ def answer(correlation_id: int) -> bytes:
 @given(payloads=st.lists(st.binary(max_size=1500), max_size=6), chunk=st.integers(1, 900))
 def test_frames_are_found_however_the_stream_is_chopped(payloads: list[bytes], chunk: int) -> None:
     """Heads depend on the frames alone, not on where the network cut the bytes."""
-    stream = b"".join(frame(one) for one in payloads)
+    stream = b"".join(frame(payload) for payload in payloads)
     heads = FrameHeads()
     found = [head for at in range(0, len(stream), chunk) for head in heads.feed(stream[at : at + chunk])]
-    assert found == [one[:512] for one in payloads]
+    assert found == [payload[:512] for payload in payloads]
 
 
 def test_another_protocol_yields_no_frames() -> None:
@@ -46,7 +46,7 @@ def test_an_answer_gives_its_request_a_round_trip() -> None:
     recorder.from_client(2, request(7, "orders-1"), 100.5)
     recorder.to_client(1, answer(8), 101.0)
     recorder.to_client(2, answer(7), 103.5)
-    assert [(one.client_id, one.correlation_id, one.round_trip_s) for one in recorder.requests] == [
+    assert [(request.client_id, request.correlation_id, request.round_trip_s) for request in recorder.requests] == [
         ("orders-0", 7, None),
         ("orders-0", 8, 1.0),
         ("orders-1", 7, 3.0),

@@ -44,7 +44,9 @@ def test_a_condition_keeps_its_time_until_it_changes() -> None:
         {"type": "Ready", "status": "True", "lastTransitionTime": then},
         {"type": "ContainersReady", "status": "False", "lastTransitionTime": then},
     ]
-    conditions = {one["type"]: one for one in pod_status([_record(_UP)], "Always", before)["conditions"]}
+    conditions = {
+        condition["type"]: condition for condition in pod_status([_record(_UP)], "Always", before)["conditions"]
+    }
     assert conditions["Ready"]["lastTransitionTime"] == then
     assert conditions["ContainersReady"]["lastTransitionTime"] != then
 

@@ -9,7 +9,7 @@ from sandbox import prerequisites
 from sandbox.errors import PrerequisiteMissingError
 from sandbox.prerequisites import judge, parse_version
 
-_NAMES = [one.program for one in prerequisites.PREREQUISITES]
+_NAMES = [prerequisite.program for prerequisite in prerequisites.PREREQUISITES]
 
 
 def test_versions_compare_as_numbers() -> None:
@@ -39,7 +39,7 @@ def test_each_program_has_its_own_minimum(program: str, version: tuple[int, ...]
 
 def test_go_is_not_asked_for_when_nothing_is_to_be_built() -> None:
     """A machine that has all binaries must not be told to install a compiler."""
-    assert "go" not in [one.program for one in prerequisites.findings(go_needed=False)]
+    assert "go" not in [finding.program for finding in prerequisites.findings(go_needed=False)]
 
 
 def test_every_missing_program_is_in_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_every_missing_program_is_in_one_message(monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_installed_is_recognised() -> None:
     """The version is read from what a real program prints, here this Python."""
-    findings = {one.program: one for one in prerequisites.findings(go_needed=True)}
+    findings = {finding.program: finding for finding in prerequisites.findings(go_needed=True)}
     assert list(findings) == _NAMES
     assert findings["python"].ok
     assert findings["python"].found == ".".join(map(str, sys.version_info[:3]))

@@ -37,7 +37,7 @@ def sample() -> list[Record]:
 
 def test_real_lines_become_heartbeats_and_joins(sample: list[Record]) -> None:
     """Commits and syncs are passed over; the error code tells what became of the rest."""
-    assert [(type(one).__name__, one.client_id, generation(one), one.error_code) for one in sample] == [
+    assert [(type(item).__name__, item.client_id, generation(item), item.error_code) for item in sample] == [
         ("Heartbeat", "msg3-0", 8, NONE),
         ("Heartbeat", "msg3-0", 8, UNKNOWN_MEMBER_ID),
         ("Heartbeat", "msg3-0", 8, UNKNOWN_MEMBER_ID),
@@ -114,7 +114,7 @@ def test_periods_are_measured_per_client_between_arrivals() -> None:
 def test_heartbeats_are_those_of_the_group_in_the_window() -> None:
     """The window's end is outside."""
     records: list[Record] = [beat(1.0), beat(2.0), beat(3.0), join(1, 2.0)]
-    assert [one.arrival_s for one in heartbeats(records, "orders", 1.5, 3.0)] == [2.0]
+    assert [heartbeat.arrival_s for heartbeat in heartbeats(records, "orders", 1.5, 3.0)] == [2.0]
     assert heartbeats(records, "payments", 0.0, 9.0) == []
 
 
@@ -131,8 +131,8 @@ def test_a_growing_log_is_read_once_and_by_whole_lines(tmp_path: Path) -> None:
     assert log.read_new() == []
     lines = SAMPLE.read_text().splitlines(keepends=True)
     path.write_text(lines[0] + lines[2][:300])
-    assert [one.error_code for one in log.read_new()] == [NONE]
+    assert [item.error_code for item in log.read_new()] == [NONE]
     with path.open("a") as growing:
         growing.write(lines[2][300:])
-    assert [one.error_code for one in log.read_new()] == [UNKNOWN_MEMBER_ID]
+    assert [item.error_code for item in log.read_new()] == [UNKNOWN_MEMBER_ID]
     assert log.read_new() == []

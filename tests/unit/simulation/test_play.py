@@ -54,7 +54,7 @@ def test_static_or_dynamic() -> None:
     """Static ids spare the rebalances of restarts that are over within the session, and cost their downtime."""
     dynamic = group(restarts=FailureProcess(20.0, D_S))
     static = dataclasses.replace(dynamic, static=True)
-    first, second = (simulate(one, settings(session_s=120), days=20, seed=1) for one in (dynamic, static))
+    first, second = (simulate(item, settings(session_s=120), days=20, seed=1) for item in (dynamic, static))
     restarts = 20.0 * 6
     assert first.rebalances_per_day == pytest.approx(2 * restarts, rel=0.1)
     assert second.rebalances_per_day < 1
@@ -84,8 +84,8 @@ def test_a_beat_in_flight_costs_the_session_however_long_it_is() -> None:
     stuck = group(outages=outages, delivery=Delivery.ONE_IN_FLIGHT, client="confluent-kafka-python")
     late = dataclasses.replace(stuck, delivery=Delivery.LATE)
     evictions = [
-        simulate(one, settings(session_s=s), days=10, seed=1).false_evictions_per_day
-        for one in (stuck, late)
+        simulate(item, settings(session_s=s), days=10, seed=1).false_evictions_per_day
+        for item in (stuck, late)
         for s in (15, 45)
     ]
     assert evictions[1] == pytest.approx(evictions[0], rel=0.05)
@@ -96,8 +96,8 @@ def test_a_lost_beat_is_worse_than_a_late_one() -> None:
     """Until the next tick comes, more sessions are over than where the beat comes at once, or soon."""
     base = group(outages=FailureProcess(40.0, Law.lognormal(8, 0.4)))
     late, tried, tick = (
-        simulate(dataclasses.replace(base, delivery=one), settings(session_s=10), days=20, seed=1).evictions_per_day
-        for one in (Delivery.LATE, Delivery.RETRIED, Delivery.NEXT_TICK)
+        simulate(dataclasses.replace(base, delivery=item), settings(session_s=10), days=20, seed=1).evictions_per_day
+        for item in (Delivery.LATE, Delivery.RETRIED, Delivery.NEXT_TICK)
     )
     assert late["outages"] < tried["outages"] < tick["outages"]
 
@@ -206,7 +206,7 @@ def test_a_surge_keeps_a_lone_member_company() -> None:
     """The new pod joins before the old one is closed: a group of one is never without a member."""
     lone = group(members=1, partitions=4, restarts=FailureProcess(20.0, Law.constant(100)))
     surge = dataclasses.replace(lone, surge=True)
-    without, with_it = (simulate(one, settings(), days=5, seed=1) for one in (lone, surge))
+    without, with_it = (simulate(item, settings(), days=5, seed=1) for item in (lone, surge))
     assert with_it.gross_per_day < 0.2 * without.gross_per_day
 
 

@@ -22,8 +22,8 @@ def test_one_more_namespace_changes_a_shared_rate_by_a_bounded_factor(
 ) -> None:
     """Whatever it counts, and however long it says it was watched: of each of the others."""
     least = np.full((len(others) + 1, 1), 0.5)
-    seen = np.array([[one[0]] for one in [*others, (events, days)]])
-    spans = np.array([one[1] for one in [*others, (events, days)]])
+    seen = np.array([[other[0]] for other in [*others, (events, days)]])
+    spans = np.array([other[1] for other in [*others, (events, days)]])
     with_it, in_all = neighbours.heard(seen, spans, least=least)
     without, before = neighbours.heard(seen[:-1], spans[:-1], least=least[:-1])
     factors = (with_it[:-1, 0] / in_all[:-1]) / (without[:, 0] / before)

@@ -57,8 +57,8 @@ def test_rates_of_a_simulated_fleet() -> None:
 def test_each_group_has_its_own_rate() -> None:
     """Groups of the same count and another exposure, in their order."""
     found = rates.rates(np.array([3.0, 0.0, 3.0]), np.array([10.0, 10.0, 100.0]))
-    assert [one.mean for one in found.each] == found.mean.tolist()
-    assert [one.upper for one in found.each] == pytest.approx(stats.gamma.ppf(0.95, found.shape) / found.exposure)
+    assert [item.mean for item in found.each] == found.mean.tolist()
+    assert [item.upper for item in found.each] == pytest.approx(stats.gamma.ppf(0.95, found.shape) / found.exposure)
 
 
 def test_a_fleet_without_events_has_a_bound() -> None:
@@ -85,7 +85,7 @@ def lasting(*groups_s: np.ndarray) -> np.ndarray:
 
 def known(counts: np.ndarray) -> list[rates.Duration]:
     """Return the laws of groups that all have one."""
-    found = [one for one in rates.durations(counts) if one is not None]
+    found = [duration for duration in rates.durations(counts) if duration is not None]
     assert len(found) == len(counts)
     return found
 

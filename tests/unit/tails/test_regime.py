@@ -30,7 +30,7 @@ def test_a_regime_that_began_at_day_ten_is_noticed_two_days_later(before: float,
         rates = np.concatenate([np.full(10, before), np.full(days_after, before * factor)])
         found = [newest(rates, seed) for seed in range(40)]
         assert np.mean(np.array(found) == days_after) >= 0.8
-        assert all(one <= days_after for one in found)
+        assert all(item <= days_after for item in found)
 
 
 def test_one_day_is_no_regime() -> None:

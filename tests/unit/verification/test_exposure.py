@@ -46,8 +46,8 @@ def test_exposure_is_the_sum_over_minutes_that_are_not_left_out(
     clock = clock_of(hours, stretches)
     seconds = np.arange(30.0, 2 * DAY, 60.0)
     rates = np.array(clock.hours)[(seconds // 3600 % 24).astype(int)]
-    kept = np.isin(seconds, episodes.outside(seconds, clock.left_out))
-    summed = (rates * kept).sum() / 1440
+    isin = np.isin(seconds, episodes.outside(seconds, clock.left_out))
+    summed = (rates * isin).sum() / 1440
     assert float(clock.days(0.0, 2 * DAY)) == pytest.approx(summed, abs=0.06)
 
 

@@ -207,8 +207,8 @@ def chosen_by_asking_all(others: Sequence[WitnessGroup], own: ObjectKey = OWN) -
     behind = [other for other in ring if place(other.policy)[0] < place(own)[0]]
     witnesses_of: list[WitnessGroup] = []
     for other in [*ring[len(behind) :], *behind]:
-        namespaces = {one.policy.namespace for one in witnesses_of} - {own.namespace}
-        rates = [per_day(one) for one in [*witnesses_of, other]]
+        namespaces = {item.policy.namespace for item in witnesses_of} - {own.namespace}
+        rates = [per_day(item) for item in [*witnesses_of, other]]
         if (
             len(witnesses_of) < witnesses.MOST
             and other.policy.namespace not in namespaces

@@ -21,16 +21,16 @@ async def test_it_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 async def test_it_stands_until_it_is_told_to_end() -> None:
     """Its work is ended with it."""
-    told = asyncio.Event()
+    event = asyncio.Event()
 
     async def go_on() -> None:
         await asyncio.Event().wait()
 
     async with app._running(go_on()) as working:
-        standing_still = asyncio.create_task(app._first(told, working))
-        told.set()
+        standing_still = asyncio.create_task(app._first(event, working))
+        event.set()
         await standing_still
-    assert all(one.cancelled() for one in working)
+    assert all(item.cancelled() for item in working)
 
 
 async def test_work_that_ends_by_itself_ends_the_replica() -> None:

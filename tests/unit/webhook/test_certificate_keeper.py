@@ -62,15 +62,15 @@ async def test_a_new_certificate_is_shown_from_the_next_connection_on() -> None:
     """By the same server, to clients that trust the same authority."""
     store = FakeStore(certified.fresh(now=datetime.now(UTC) - timedelta(days=80)))
     old = store.made
-    kept, context, telemetry = keeper(store)
-    assert not kept.shows
-    assert await kept.look()
-    assert kept.shows
+    stored, context, telemetry = keeper(store)
+    assert not stored.shows
+    assert await stored.look()
+    assert stored.shows
     assert (store.trusted, await shown(context, old.bundle)) == (old.bundle, old.server)
 
     store.made = certified.fresh(old)
     assert store.made.server != old.server
-    assert await kept.look()
+    assert await stored.look()
     assert await shown(context, old.bundle) == store.made.server
     ends = telemetry.registry.get_sample_value("heartbeat_tuner_certificate_end_time_seconds")
     assert ends == store.made.ends.timestamp()
@@ -79,10 +79,10 @@ async def test_a_new_certificate_is_shown_from_the_next_connection_on() -> None:
 async def test_what_cannot_be_read_leaves_the_old_one() -> None:
     """It is asked for again soon."""
     store = FakeStore(certified.fresh())
-    kept, context, _ = keeper(store)
-    await kept.look()
+    stored, context, _ = keeper(store)
+    await stored.look()
     store.unread = ApiServerError("down")
-    assert not await kept.look()
+    assert not await stored.look()
     assert await shown(context, store.made.bundle) == store.made.server
 
 
@@ -90,9 +90,9 @@ async def test_where_somebody_else_says_whom_to_trust_it_is_shown_all_the_same()
     """They may have said the same."""
     store = FakeStore(certified.fresh())
     store.untrusted = FieldOwnedError("cert-manager")
-    kept, context, _ = keeper(store)
-    assert not await kept.look()
-    assert not kept.trusted
+    stored, context, _ = keeper(store)
+    assert not await stored.look()
+    assert not stored.trusted
     assert await shown(context, store.made.bundle) == store.made.server
 
 
@@ -100,10 +100,10 @@ async def test_it_is_looked_after_again_and_again() -> None:
     """Sooner after a failure."""
     store = FakeStore(certified.fresh())
     store.untrusted = ApiServerError("no configuration yet")
-    kept, _, _ = keeper(store, soon_s=0.0)
-    running = asyncio.create_task(kept.run())
+    stored, _, _ = keeper(store, soon_s=0.0)
+    running = asyncio.create_task(stored.run())
     await until(lambda: store.looks > 2)
     store.untrusted = None
-    await until(lambda: kept.trusted)
+    await until(lambda: stored.trusted)
     running.cancel()
     await asyncio.wait([running])

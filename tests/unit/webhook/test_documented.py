@@ -18,7 +18,7 @@ MANIFEST = (documents.CHECKOUT / "docs" / "how-to" / "webhook.yaml").read_text()
 
 
 def _kinds() -> dict[str, dict[str, Any]]:
-    return {one["kind"]: one for one in yaml.safe_load_all(MANIFEST)}
+    return {item["kind"]: item for item in yaml.safe_load_all(MANIFEST)}
 
 
 def test_the_documented_policy_enrols() -> None:
@@ -42,10 +42,10 @@ def test_the_documented_deployment_fits_the_settings(tmp_path: Path) -> None:
     (container,) = pod["containers"]
     assert container["args"] == ["webhook", "--config", "/etc/heartbeat-tuner/webhook.yaml"]
     ports = [found.admission.port, found.http.port, found.http.probe_port]
-    assert [one["containerPort"] for one in container["ports"]] == ports
+    assert [port["containerPort"] for port in container["ports"]] == ports
     assert pod["terminationGracePeriodSeconds"] > found.drain.total_seconds()
     assert kinds["Service"]["metadata"]["name"] == found.certificate.service_name
-    (rule,) = [one for one in kinds["Role"]["rules"] if "resourceNames" in one]
+    (rule,) = [rule for rule in kinds["Role"]["rules"] if "resourceNames" in rule]
     assert rule["resourceNames"] == [found.certificate.secret_name]
     assert kinds["MutatingWebhookConfiguration"]["metadata"]["name"] == found.configuration_name
 
@@ -99,7 +99,7 @@ def test_the_page_tells_of_each_advice_and_of_whom_it_refuses() -> None:
     (refused,) = [line for line in page.splitlines() if line.startswith("| `Refused` |")]
     titles = {"KafkaJS", "kafka-node", "kafka-go", "@platformatic/kafka", "aiokafka", "Connect"}
     assert all(title in refused for title in titles)
-    assert len(titles) == sum(not one.static_membership.holds for one in catalogue.CLIENTS.values())
+    assert len(titles) == sum(not client.static_membership.holds for client in catalogue.CLIENTS.values())
 
 
 def test_the_page_s_id_of_a_stateful_set_s_pod_is_its_id() -> None:

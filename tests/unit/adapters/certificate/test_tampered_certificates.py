@@ -155,10 +155,10 @@ async def test_who_spoils_it_again_and_again_rotates_nothing() -> None:
     """The last good one is shown, and the Secret is left for longer and longer; two replicas do not fight."""
     api, clock = FakeApi(), FakeClock()
     replicas = [_replica(api, clock) for _ in range(2)]
-    bundles = {(await one.current()).bundle for one in replicas}
+    bundles = {(await replica.current()).bundle for replica in replicas}
     for _ in range(240):
         api.spoil()
-        bundles |= {(await one.current()).bundle for one in replicas}
+        bundles |= {(await replica.current()).bundle for replica in replicas}
         clock.time += timedelta(minutes=1)
     assert len(bundles) == 1
     assert api.writes <= 24

@@ -65,7 +65,7 @@ OBJECT = partly(
 def read(text: str) -> None:
     """Read a file; a sentence may come of it, nothing else."""
     with contextlib.suppress(ManifestError):
-        assert all(one.containers for one in manifest_files.read([("file", text)]).workloads)
+        assert all(workload.containers for workload in manifest_files.read([("file", text)]).workloads)
 
 
 @settings(max_examples=300)

@@ -27,10 +27,10 @@ def test_models_come_back_and_only_what_differs_is_written(tmp_path: Path) -> No
     assert files.read() == []
     assert files.write(group) == Written(2, 0, [])
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
-    assert files.write([dataclasses.replace(one, job="2") for one in group]) == Written(0, 2, [])
+    assert files.write([dataclasses.replace(item, job="2") for item in group]) == Written(0, 2, [])
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")} == written
     assert files.write([dataclasses.replace(group[0], days=15), group[1]]) == Written(1, 1, [])
-    assert {one.model.group: one.model for one in files.read() if isinstance(one, Fitted)} == {
+    assert {item.model.group: item.model for item in files.read() if isinstance(item, Fitted)} == {
         "orders": dataclasses.replace(group[0], days=15),
         "Bills": group[1],
     }
@@ -50,9 +50,9 @@ def test_pods_without_a_namespace_have_their_models_in_the_folder_itself(tmp_pat
 def test_no_name_leads_out_of_the_folder(tmp_path: Path) -> None:
     """Groups and namespaces are what metrics say."""
     files = ModelFiles(tmp_path / "models")
-    told = files.write([*groups("../../orders"), *groups("orders", namespace="../elsewhere"), *groups("..")])
-    assert told.written == 2
-    assert "'../elsewhere' is no name of a Kubernetes namespace" in told.failed[0]
+    report = files.write([*groups("../../orders"), *groups("orders", namespace="../elsewhere"), *groups("..")])
+    assert report.written == 2
+    assert "'../elsewhere' is no name of a Kubernetes namespace" in report.failed[0]
     assert {path.parent for path in tmp_path.rglob("*.json")} == {tmp_path / "models" / "shop"}
 
 
@@ -101,9 +101,9 @@ def test_a_rejected_tail_keeps_the_last_good_one(tmp_path: Path) -> None:
     files.write([bad])
     (found,) = files.read()
     assert isinstance(found, Fitted)
-    kept = found.model.quantities["absence"].kept
-    assert kept is not None
-    assert (kept.tail, kept.until) == (fitted.TAIL, fitted.UNTIL)
+    stored = found.model.quantities["absence"].kept
+    assert stored is not None
+    assert (stored.tail, stored.until) == (fitted.TAIL, fitted.UNTIL)
 
 
 def test_two_fits_do_not_write_at_once(tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_costs_its_model_only(tmp_path: Path) -> None:
     """The others are there; the failure says which is not."""
     (tmp_path / "shop" / "orders.json").mkdir(parents=True)
-    told = ModelFiles(tmp_path).write(groups("orders", "bills"))
-    assert told.written == 1
-    assert len(told.failed) == 1
-    assert "model of group shop/orders not written" in told.failed[0]
+    report = ModelFiles(tmp_path).write(groups("orders", "bills"))
+    assert report.written == 1
+    assert len(report.failed) == 1
+    assert "model of group shop/orders not written" in report.failed[0]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -138,10 +138,10 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_there(tmp_path: Path) -> No
     files = ModelFiles(tmp_path)
     files.write(groups("orders"))
     (tmp_path / "shop" / ".orders.json.tmp").symlink_to("/dev/full")
-    told = files.write([dataclasses.replace(one, days=15) for one in groups("orders", "bills", "more")])
-    assert told.written == 0
-    assert "No space left" in told.failed[0]
-    assert told.failed[1] == f"{tmp_path}: 2 more models not tried"
+    report = files.write([dataclasses.replace(group, days=15) for group in groups("orders", "bills", "more")])
+    assert report.written == 0
+    assert "No space left" in report.failed[0]
+    assert report.failed[1] == f"{tmp_path}: 2 more models not tried"
     (found,) = files.read()
     assert isinstance(found, Fitted)
     assert found.model.days == 14

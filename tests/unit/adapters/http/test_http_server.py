@@ -92,7 +92,7 @@ async def test_who_opens_too_many_connections_closes_its_own() -> None:
             crowd = [closing.enter_context(Client(port)) for _ in range(20)]
             assert await asked(port) == (200, b"hello")
             await until(lambda: server.connections <= LIMITS.connections)
-            await until(lambda: sum(one.is_over() for one in crowd) >= 15)
+            await until(lambda: sum(item.is_over() for item in crowd) >= 15)
             assert not victim.is_over()
             assert not crowd[-1].is_over()
 
@@ -151,7 +151,7 @@ async def test_a_handshake_that_is_not_made_ends() -> None:
             crowd = [closing.enter_context(Client(port)) for _ in range(20)]
             assert await asked(port, ssl=certified.trusting(made.bundle)) == (200, b"hello")
             assert server.connections <= limits.connections + 1
-            await until(lambda: all(one.is_over() for one in crowd))
+            await until(lambda: all(item.is_over() for item in crowd))
             garbage = closing.enter_context(Client(port))
             await until(garbage.say(ASKING).is_over)
 

@@ -35,8 +35,8 @@ class Counted(Large):
         """Yield them."""
         self.written += 1
         gauge = GaugeMetricFamily("many", "Many.", labels=["which"])
-        for one in range(MANY):
-            gauge.add_metric([f"{one}{'x' * 50}"], float(one))
+        for index in range(MANY):
+            gauge.add_metric([f"{index}{'x' * 50}"], float(index))
         yield gauge
 
     def texts(self) -> Iterator[bytes]:

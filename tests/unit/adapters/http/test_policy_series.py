@@ -60,7 +60,9 @@ def test_no_name_breaks_a_scrape(group: str, shown: str) -> None:
     series = PolicySeries()
     series.points = {ObjectKey("shop", "orders"): (info, SET)}
     text = b"".join(series.texts())
-    found = {one.name: one.samples for one in text_string_to_metric_families(text.decode())}
+    found = {
+        metric_family.name: metric_family.samples for metric_family in text_string_to_metric_families(text.decode())
+    }
     (sample,) = found["heartbeat_tuner_policy_info"]
     assert sample.labels["group"] == shown
     assert "up" not in found
@@ -73,7 +75,7 @@ def test_numbers_are_written_as_they_are(number: float) -> None:
     """Of more policies than are written at a time."""
     series = PolicySeries()
     point = MetricPoint(exposed.DELAY, ("absence", "upper"), number)
-    series.points = {ObjectKey("shop", f"orders-{one}"): (point, SET) for one in range(2_500)}
+    series.points = {ObjectKey("shop", f"orders-{index}"): (point, SET) for index in range(2_500)}
     written, expected = (
         list(text_string_to_metric_families(text.decode()))
         for text in (b"".join(series.texts()), generate_latest(series))

@@ -169,7 +169,7 @@ def consumer_entries(*times_ms: int) -> Future[Any]:
 def test_the_bounds_are_those_that_every_broker_accepts() -> None:
     """Each may become the coordinator; of brokers that differ the narrower side counts, each for itself."""
     brokers = [consumer_entries(45000, 60000, 1000, 15000), consumer_entries(10000, 50000, 5000, 9000)]
-    assert ANSWERS.consumer_bounds(brokers) == ConsumerBounds(*(timedelta(seconds=one) for one in (45, 50, 5, 9)))
+    assert ANSWERS.consumer_bounds(brokers) == ConsumerBounds(*(timedelta(seconds=item) for item in (45, 50, 5, 9)))
 
 
 def test_the_bounds_are_unknown_where_one_broker_does_not_show_them() -> None:

@@ -68,7 +68,7 @@ class Coordinators:
 
     def come_back(self, group_ids: Iterable[str]) -> None:
         """Answer what was asked for long ago."""
-        self._answers.extend((0.0, one) for one in group_ids)
+        self._answers.extend((0.0, item) for item in group_ids)
 
     def _given(self, group_id: str) -> tuple[str, Future[Any]]:
         del self.waiting[group_id]
@@ -121,7 +121,7 @@ def test_all_that_answer_are_read_in_their_order() -> None:
     """And no longer waited than for the last of them."""
     cluster = Coordinators(GROUPS)
     found, seconds = took_s(reader(), cluster)
-    assert found.answered == {one: f"about {one}" for one in GROUPS}
+    assert found.answered == {group: f"about {group}" for group in GROUPS}
     assert cluster.asked == GROUPS
     assert seconds < TIMEOUT_S
 
@@ -167,7 +167,7 @@ def test_who_was_not_read_in_time_comes_first_next_time() -> None:
     for _ in range(20):
         cluster = Coordinators(GROUPS, each_s=0.002)
         found = read(groups, cluster)
-        unseen = [one for one in GROUPS if one not in seen]
+        unseen = [group for group in GROUPS if group not in seen]
         assert unseen[: len(found.answered)] == list(found.answered)[: len(unseen)]
         seen |= found.answered.keys()
         if not found.late:

@@ -45,7 +45,7 @@ from tests.support.fakes import FakeClock
 pytestmark = pytest.mark.no_cover  # parses the whole product
 
 PACKAGE: Final = Path(heartbeat_tuner.__file__).parent
-RESOURCES: Final = [one for one in vars(api_paths).values() if isinstance(one, Resource)]
+RESOURCES: Final = [var for var in vars(api_paths).values() if isinstance(var, Resource)]
 HOSTILE: Final = [
     "../../victim/deployments/payments",
     "..",
@@ -89,7 +89,7 @@ def read(path: str) -> list[str]:
     url = URL(f"https://api.example{path}")
     assert (url.query_string, url.fragment) == ("", "")
     assert url.raw_path == URL(f"https://api.example{url.raw_path}").raw_path
-    return [unquote(one) for one in url.raw_path[1:].split("/")]
+    return [unquote(part) for part in url.raw_path[1:].split("/")]
 
 
 @given(names, names, names, st.sampled_from(RESOURCES))
@@ -131,7 +131,7 @@ def test_a_path_that_somebody_else_made_is_looked_at_again(path: str) -> None:
         passed = api_paths.checked(path)
     except InvalidPathError:
         return
-    assert read(passed) == [unquote(one) for one in path[1:].split("/")]
+    assert read(passed) == [unquote(part) for part in path[1:].split("/")]
     assert not {"", ".", ".."} & set(read(passed))
 
 
@@ -266,13 +266,13 @@ def test_no_adapter_is_led_astray(what: str, name: str, namespace: str) -> None:
         return recorder.paths
 
     with asyncio.Runner() as runner:
-        found, plain = (runner.run(paths(*one)) for one in ((name, namespace), ("plain", "where")))
+        found, plain = (runner.run(paths(*item)) for item in ((name, namespace), ("plain", "where")))
     assert plain
     if not found:
         return  # refused, or not asked for at all
     for path, pattern in zip(found, plain, strict=True):
-        wanted = [one.replace("plain", name) if "plain" in one else one for one in read(pattern)]
-        assert read(path) == [namespace if one == "where" else one for one in wanted]
+        wanted = [item.replace("plain", name) if "plain" in item else item for item in read(pattern)]
+        assert read(path) == [namespace if item == "where" else item for item in wanted]
         assert api_paths.checked(path) == path
 
 
@@ -338,9 +338,9 @@ def test_no_path_is_made_anywhere_else() -> None:
             (line, text) for line, text in _texts(tree) if text.startswith("/api/") and "prometheus" not in file.name
         ]
         made = [
-            (line, ast.unparse(one))
-            for line, one in _calls(tree)
-            if isinstance(one, ast.JoinedStr | ast.BinOp | ast.Constant)
+            (line, ast.unparse(call))
+            for line, call in _calls(tree)
+            if isinstance(call, ast.JoinedStr | ast.BinOp | ast.Constant)
         ]
         found += [f"{where}:{line}: {text}" for line, text in (*written, *made)]
     assert found == []

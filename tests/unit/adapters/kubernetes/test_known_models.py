@@ -20,7 +20,7 @@ def document(group: str = "orders", *, version: str = "7", uid: str = "u", **cha
 
 async def read(known: KnownModels, *documents: dict[str, Any]) -> list[Fitted | Unreadable]:
     """Return what one read of these objects gives."""
-    return await known.parsed([known.seen(one) for one in documents])
+    return await known.parsed([known.seen(document) for document in documents])
 
 
 async def test_a_version_is_parsed_once() -> None:
@@ -86,6 +86,6 @@ async def test_groups_of_a_kind_share_their_pool() -> None:
     pool = Pool(100.0, 9, TIMES_S, tuple(1.0 / (at + 1) for at in range(len(TIMES_S))), (1.0,) * len(TIMES_S))
     quantities = {"absence": fitted.quantity(pool=pool)}
     found = await read(KnownModels(), document("a", quantities=quantities), document("b", quantities=quantities))
-    first, second = (one.model.quantities["absence"].pool for one in found if isinstance(one, Fitted))
+    first, second = (item.model.quantities["absence"].pool for item in found if isinstance(item, Fitted))
     assert first == pool
     assert first is second

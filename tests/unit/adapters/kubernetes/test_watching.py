@@ -60,8 +60,8 @@ class FakeSource:
 
     def put(self, *lines: bytes | Exception | None) -> None:
         """Have the watch bring lines, break, or (None) end."""
-        for one in lines:
-            self._lines.put_nowait(one)
+        for line in lines:
+            self._lines.put_nowait(line)
 
     async def get(self, path: str, **query: str) -> dict[str, Any] | None:
         """Return the next page; the last one again and again."""
@@ -118,8 +118,8 @@ class World:
 
     def held(self) -> dict[str, str]:
         """Return names and values of what is held."""
-        found = {one.name: one.value for one in self.watched.everything()}
-        assert found == {one.name: one.value for one in self.watched.at("shop")}
+        found = {item.name: item.value for item in self.watched.everything()}
+        assert found == {item.name: item.value for item in self.watched.at("shop")}
         return found
 
 
@@ -144,8 +144,8 @@ async def test_a_list_comes_page_by_page_and_is_as_of_its_first_request() -> Non
     async with World(page(5, body("a", 1), more="t"), page(5, body("b", 2, ""), body("c", 3))) as world:
         assert world.held() == {"a": "x", "c": "x"}
         assert world.watched.as_of == NOW
-        assert [one.get("continue") for one in world.source.asked] == [None, "t"]
-        assert all(one["labelSelector"] == "a" for one in world.source.asked)
+        assert [item.get("continue") for item in world.source.asked] == [None, "t"]
+        assert all(item["labelSelector"] == "a" for item in world.source.asked)
         await until(lambda: world.source.watches == ["5"])
 
 
@@ -159,7 +159,7 @@ async def test_changes_are_taken_and_told() -> None:
         await until(lambda: world.source.watches == ["5", "12"])
         assert world.held() == {"a": "y"}
         assert world.vanished == ["uid-b"]
-        assert [one.name for one in world.changes] == ["a", "b", "a", "c", "b", "b"]
+        assert [change.name for change in world.changes] == ["a", "b", "a", "c", "b", "b"]
         assert list(world.watched.at("elsewhere")) == []
 
 
@@ -226,8 +226,8 @@ async def test_what_is_found_at_another_place_is_at_the_old_one_no_more() -> Non
     async with World(page(5, body("a", 1))) as world:
         world.source.put(event("MODIFIED", body("a", 6, place="crew")), None)
         await until(lambda: len(world.source.watches) > 1)
-        assert (list(world.watched.at("shop")), [one.name for one in world.watched.at("crew")]) == ([], ["a"])
-        assert [one.place for one in world.changes] == ["shop", "shop", "crew"]
+        assert (list(world.watched.at("shop")), [item.name for item in world.watched.at("crew")]) == ([], ["a"])
+        assert [change.place for change in world.changes] == ["shop", "shop", "crew"]
         world.source.put(event("DELETED", body("a", 7, place="crew")), None)
         await until(lambda: len(world.source.watches) > 2)
         assert not [*world.watched.at("shop"), *world.watched.at("crew"), *world.watched.everything()]

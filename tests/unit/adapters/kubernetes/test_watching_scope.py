@@ -24,7 +24,7 @@ class FakeCluster:
     """Namespaces with things, and watches that bring what is put for them."""
 
     def __init__(self, things: Mapping[str, list[dict[str, Any]]]) -> None:
-        self._things = {in_namespace(KIND.path, one): found for one, found in things.items()}
+        self._things = {in_namespace(KIND.path, name): found for name, found in things.items()}
         self.lines_of: defaultdict[str, asyncio.Queue[bytes]] = defaultdict(asyncio.Queue)
 
     async def get(self, path: str, **query: str) -> dict[str, Any] | None:
@@ -67,14 +67,14 @@ async def test_it_shows_each_namespace_and_follows_its_watch() -> None:
     running = asyncio.create_task(seen.run())
     await until(lambda: seen.in_touch)
     assert seen.as_of == NOW
-    assert {one.name for one in seen.everything()} == {"one", "two"}
-    assert [one.name for one in seen.at("b")] == ["two"]
+    assert {item.name for item in seen.everything()} == {"one", "two"}
+    assert [item.name for item in seen.at("b")] == ["two"]
     changed = json.dumps({"type": "MODIFIED", "object": thing("b", "two", 10, "y")}).encode()
     cluster.lines_of[in_namespace(KIND.path, "b")].put_nowait(changed)
-    await until(lambda: [one.value for one in seen.at("b")] == ["y"])
+    await until(lambda: [item.value for item in seen.at("b")] == ["y"])
     seen.show(thing("a", "four", 11))
     seen.show(thing("c", "five", 11))
-    assert {one.name for one in seen.everything()} == {"one", "two", "four"}
+    assert {item.name for item in seen.everything()} == {"one", "two", "four"}
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -121,11 +121,11 @@ async def test_a_file_that_cannot_be_used_is_told_and_nothing_is_sent(
         with pytest.raises(MetricsUnavailableError) as caught:
             await _ask(source)
         assert not server.requests
-    told = str(caught.value)
-    assert told.startswith("Prometheus was not asked: ")
-    assert words.format(tmp_path) in told
-    assert told.endswith(": mount it again; tried up[1m]")
-    assert "hidden" not in told
+    report = str(caught.value)
+    assert report.startswith("Prometheus was not asked: ")
+    assert words.format(tmp_path) in report
+    assert report.endswith(": mount it again; tried up[1m]")
+    assert "hidden" not in report
     assert caught.value.cause is MetricsCause.REFUSED
 
 
@@ -146,8 +146,8 @@ async def test_secrets_and_other_people_s_names_are_not_repeated(tmp_path: Path)
         pytest.raises(MetricsUnavailableError) as caught,
     ):
         await _ask(source, query)
-    told = str(caught.value).removesuffix(f"; tried {query}")
+    report = str(caught.value).removesuffix(f"; tried {query}")
     pair = base64.b64encode('operator:p"ss/wörd'.encode()).decode()
     for secret in (pair, "ss/w", "orders", "payments"):
-        assert secret not in told
-    assert len(told) < 500
+        assert secret not in report
+    assert len(report) < 500

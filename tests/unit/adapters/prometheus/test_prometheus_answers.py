@@ -38,7 +38,7 @@ def test_a_series_given_twice_is_one() -> None:
             {"metric": {"a": "1"}, "values": [[10, "7"]]},
         )
     )
-    assert {tuple(sorted(one.labels.items())): _samples(one) for one in found} == {
+    assert {tuple(sorted(item.labels.items())): _samples(item) for item in found} == {
         (("a", "1"), ("b", "2")): [(10, 1), (20, 2), (30, 3), (40, 4)],
         (("a", "1"),): [(10, 7)],
     }
@@ -85,7 +85,7 @@ def test_native_histograms_are_passed_over() -> None:
             {"metric": {"both": ""}, "values": [[10, "1"]], "histograms": [[20, {"count": "1"}]]},
         )
     )
-    assert [(one.labels, _samples(one)) for one in found] == [({"both": ""}, [(10, 1)])]
+    assert [(item.labels, _samples(item)) for item in found] == [({"both": ""}, [(10, 1)])]
     assert answers.vector(_vector({"metric": {}, "histogram": [10, {"count": "1"}]})) == []
 
 
@@ -94,7 +94,7 @@ def test_a_vector_s_elements_are_series_of_one_sample() -> None:
     found = answers.vector(
         _vector({"metric": {"job": "a"}, "value": [10.5, "3"]}, {"metric": {"job": "b"}, "value": [10.5, "NaN"]})
     )
-    assert [(one.labels, _samples(one)) for one in found] == [({"job": "a"}, [(10.5, 3)]), ({"job": "b"}, [])]
+    assert [(item.labels, _samples(item)) for item in found] == [({"job": "a"}, [(10.5, 3)]), ({"job": "b"}, [])]
 
 
 def test_label_sets_up_to_the_limit() -> None:
@@ -126,8 +126,8 @@ WRONG: Final[dict[str, tuple[str, Any]]] = {
     "label sets that are none": ("series", ["up"]),
     "labels that are none": ("series", [{"a": 1}]),
     **{
-        f"series {number}": ("matrix", {"resultType": "matrix", "result": [one]})
-        for number, one in enumerate(
+        f"series {number}": ("matrix", {"resultType": "matrix", "result": [item]})
+        for number, item in enumerate(
             [
                 5,
                 {},
@@ -143,7 +143,7 @@ WRONG: Final[dict[str, tuple[str, Any]]] = {
     },
     **{
         f"sample {number}": (kind, {"resultType": kind, "result": [{"metric": UP, key: found}]})
-        for number, one in enumerate(
+        for number, item in enumerate(
             [
                 5,
                 [],
@@ -162,7 +162,7 @@ WRONG: Final[dict[str, tuple[str, Any]]] = {
                 [10**400, "1"],
             ]
         )
-        for kind, key, found in (("matrix", "values", [[0, "0"], one]), ("vector", "value", one))
+        for kind, key, found in (("matrix", "values", [[0, "0"], item]), ("vector", "value", item))
     },
 }
 

@@ -90,10 +90,10 @@ def test_when_to_ask_again(text: str, seconds: float) -> None:
 def test_a_message_is_one_short_line() -> None:
     """It goes into a status and a log."""
     found = failures.of_status(500, {}, "one\r\n\x1b[31mtwo\x00 " + "x" * 5_000, now=NOW)
-    told = found.problem(OPERATOR)
-    assert told.startswith("Prometheus answered 500 (one [31mtwo xxx")
-    assert told.isprintable()
-    assert len(told) == len("Prometheus answered 500 ()") + failures.SHOWN_CHARACTERS
+    problem = found.problem(OPERATOR)
+    assert problem.startswith("Prometheus answered 500 (one [31mtwo xxx")
+    assert problem.isprintable()
+    assert len(problem) == len("Prometheus answered 500 ()") + failures.SHOWN_CHARACTERS
 
 
 SECRET: Final = '"<s3cr3t>&é' * 20

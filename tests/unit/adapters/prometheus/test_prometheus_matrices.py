@@ -57,7 +57,7 @@ def outcome(read: Any, body: bytes) -> Read:
         found: list[Series] = read(body)
     except Failure as failure:
         return failure.problem(OPERATOR)
-    return [(dict(one.labels), list(one.samples.pairs())) for one in found]
+    return [(dict(item.labels), list(item.samples.pairs())) for item in found]
 
 
 def as_json(body: bytes) -> list[Series]:

@@ -111,7 +111,7 @@ async def test_who_drips_holds_no_thread(drip: Script) -> None:
     with serving(drip) as server, reading(server.url, timeout_s=0.5) as source:
         drips = [_ask(source) for _ in range(CONCURRENT_QUERIES)]
         found = await asyncio.gather(*drips, return_exceptions=True)
-        assert [getattr(one, "cause", None) for one in found] == [MetricsCause.TIMEOUT] * CONCURRENT_QUERIES
+        assert [getattr(item, "cause", None) for item in found] == [MetricsCause.TIMEOUT] * CONCURRENT_QUERIES
         server.script = nothing
         assert await asyncio.gather(*(_ask(source) for _ in range(CONCURRENT_QUERIES))) == [[]] * CONCURRENT_QUERIES
 

@@ -98,7 +98,7 @@ class FakeReviews:
         """Answer a review."""
         assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
         wanted = body["spec"]["resourceAttributes"]
-        self.asked.append(tuple(wanted.get(one) for one in ("namespace", "verb", "resource", "subresource")))
+        self.asked.append(tuple(wanted.get(item) for item in ("namespace", "verb", "resource", "subresource")))
         return {"status": {"allowed": wanted.get("namespace", "") not in self.forbidden}}
 
 
@@ -117,7 +117,7 @@ async def test_rights_are_asked_for_where_the_slots_are() -> None:
     assert not await slots_in([], reviews).may_lift()
     assert await slots_in(["shop", "crew"], reviews).may_lift()
     assert set(reviews.asked[2:]) == {
-        (one, *right) for one in ("shop", "crew") for right in (("patch", "pods", None), ("delete", "pods", None))
+        (item, *right) for item in ("shop", "crew") for right in (("patch", "pods", None), ("delete", "pods", None))
     }
     assert not await slots_in(["shop", "crew"], FakeReviews("crew")).may_lift()
 

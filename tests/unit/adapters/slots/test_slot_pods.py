@@ -26,7 +26,7 @@ class FakeApi(FakeSource):
 
     def __init__(self, *bodies: dict[str, Any]) -> None:
         super().__init__(page(9, *bodies))
-        self.named = {one["metadata"]["name"]: one for one in bodies}
+        self.named = {body["metadata"]["name"]: body for body in bodies}
         self.failing = False
 
     async def get(self, path: str, **query: str) -> dict[str, Any] | None:
@@ -69,18 +69,18 @@ async def test_a_pod_that_is_deleted_is_gone_and_remembered() -> None:
     """For as long as its slot may have to be settled."""
     api, clock = FakeApi(pod()), FakeClock()
     async with running(api, clock) as (pods, changed):
-        assert [one.gone for one in pods.at(PLACE)] == [False]
+        assert [item.gone for item in pods.at(PLACE)] == [False]
         api.named.clear()
         changed.clear()
         api.put(deleted(10))
-        await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
+        await until(lambda: [item.gone for item in pods.at(PLACE)] == [True])
         assert changed[-1] == PLACE
         assert pods.at(SlotPlace("elsewhere", "x")) == []
 
         clock.time += slot_pods.CACHED_PODS + timedelta(seconds=1)
         api.put(event("ADDED", pod(metadata={"uid": "p2", "resourceVersion": "11"})))
         api.put(event("DELETED", pod(metadata={"uid": "p2", "resourceVersion": "12"})))
-        await until(lambda: [one.uid for one in pods.at(PLACE)] == ["p2"])
+        await until(lambda: [item.uid for item in pods.at(PLACE)] == ["p2"])
 
 
 async def test_a_pod_that_lost_its_label_lives_on() -> None:
@@ -89,10 +89,10 @@ async def test_a_pod_that_lost_its_label_lives_on() -> None:
     async with running(api) as (pods, _):
         api.named["orders-consumer-5d4f-x"] = pod(metadata={"resourceVersion": "11"})
         api.put(deleted(10))
-        await until(lambda: [one.version for one in pods.at(PLACE)] == ["11"])
+        await until(lambda: [item.version for item in pods.at(PLACE)] == ["11"])
         assert not pods.at(PLACE)[0].gone
         api.named["orders-consumer-5d4f-x"] = pod(metadata={"uid": "p2"})
-        await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
+        await until(lambda: [item.gone for item in pods.at(PLACE)] == [True])
 
 
 async def test_who_vanishes_is_asked_for_at_once() -> None:
@@ -105,7 +105,7 @@ async def test_who_vanishes_is_asked_for_at_once() -> None:
         await asyncio.sleep(0.01)
         del api.named["y"]
         api.put(event("DELETED", pod(metadata={"uid": "p2", "name": "y", "resourceVersion": "12"})))
-        await until(lambda: {one.uid: one.gone for one in pods.at(PLACE)} == {"p1": False, "p2": True})
+        await until(lambda: {item.uid: item.gone for item in pods.at(PLACE)} == {"p1": False, "p2": True})
 
 
 async def test_a_pod_of_which_nobody_knows_counts_as_it_was() -> None:
@@ -116,10 +116,10 @@ async def test_a_pod_of_which_nobody_knows_counts_as_it_was() -> None:
         api.put(deleted(10))
         await until(lambda: not pods.watched.everything())
         await asyncio.sleep(0.01)
-        assert [one.gone for one in pods.at(PLACE)] == [False]
+        assert [item.gone for item in pods.at(PLACE)] == [False]
         api.failing = False
         api.named.clear()
-        await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
+        await until(lambda: [item.gone for item in pods.at(PLACE)] == [True])
 
 
 async def test_a_pod_that_is_not_understood_counts_as_it_was() -> None:
@@ -129,9 +129,9 @@ async def test_a_pod_that_is_not_understood_counts_as_it_was() -> None:
     async with running(api) as (pods, _):
         api.named = {"orders-consumer-5d4f-x": pod(spec={"containers": None})}
         api.put(deleted(10), event("DELETED", pod(metadata={"uid": "p2", "name": "y", "resourceVersion": "12"})))
-        await until(lambda: {one.uid: one.gone for one in pods.at(PLACE)} == {"p1": False, "p2": True})
+        await until(lambda: {item.uid: item.gone for item in pods.at(PLACE)} == {"p1": False, "p2": True})
         api.named.clear()
-        await until(lambda: all(one.gone for one in pods.at(PLACE)))
+        await until(lambda: all(item.gone for item in pods.at(PLACE)))
 
 
 async def test_who_waits_is_told_apart() -> None:
@@ -139,6 +139,6 @@ async def test_who_waits_is_told_apart() -> None:
     gate = {"schedulingGates": [{"name": GATE}]}
     ending = {"uid": "p2", "name": "y", "deletionTimestamp": "2026-03-02T12:00:30Z"}
     async with running(FakeApi(pod(spec=gate | {"containers": pod()["spec"]["containers"]}))) as (pods, _):
-        assert [one.pod.uid for one in pods.gated()] == ["p1"]
+        assert [item.pod.uid for item in pods.gated()] == ["p1"]
     async with running(FakeApi(pod(spec=gate, metadata=ending))) as (pods, _):
         assert list(pods.gated()) == []

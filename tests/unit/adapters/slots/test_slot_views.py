@@ -66,9 +66,9 @@ class World:
         await self.live.cover(
             [
                 worlds.policy(
-                    key=(key := ObjectKey(one.namespace, "orders")), workload=WorkloadRef("Deployment", key, "app")
+                    key=(key := ObjectKey(place.namespace, "orders")), workload=WorkloadRef("Deployment", key, "app")
                 )
-                for one in places
+                for place in places
             ]
         )
         return dict(await self.slots.read(places))

@@ -24,7 +24,7 @@ from tests.support.slots import FakeClock
 from tests.support.watched_cluster import WatchedCluster
 
 DEPLOYMENTS, PODS, MAPS_PATH = (
-    api_paths.collection(one) for one in (api_paths.DEPLOYMENTS, api_paths.PODS, api_paths.CONFIG_MAPS)
+    api_paths.collection(item) for item in (api_paths.DEPLOYMENTS, api_paths.PODS, api_paths.CONFIG_MAPS)
 )
 SESSION, BEAT, WAIT = worlds.policy().env_names.values()
 PATIENCE = timedelta(milliseconds=50)
@@ -71,11 +71,11 @@ async def test_named_config_maps_come_with_the_first_list(world: tuple[WatchedCl
     """Ten thousand policies need no request each; nor does a variable that comes to be asked about."""
     cluster, live = world
     everybody = [policy("orders"), policy("bills"), policy("orders", "other")]
-    for one in everybody:
-        fill(cluster, one)
+    for item in everybody:
+        fill(cluster, item)
     await live.cover(everybody)
-    for one in everybody:
-        assert session_and_beat(await live.read(one)) == (timedelta(seconds=45), timedelta(seconds=3))
+    for item in everybody:
+        assert session_and_beat(await live.read(item)) == (timedelta(seconds=45), timedelta(seconds=3))
     assert cluster.gets.count(MAPS_PATH) == 1
     assert not [path for path in cluster.gets if path.endswith("/settings")]
 
@@ -92,12 +92,12 @@ async def test_each_of_several_workloads_of_a_policy_stays_the_object_that_it_wa
     """While nothing of it changes: who rests is looked at again for every other object."""
     cluster, live = world
     both = [policy("orders"), dataclasses.replace(policy("batch"), key=policy("orders").key)]
-    for one in (policy("orders"), policy("batch")):
-        fill(cluster, one)
+    for item in (policy("orders"), policy("batch")):
+        fill(cluster, item)
     await live.cover(both)
-    before = [await live.read(one) for one in both]
+    before = [await live.read(item) for item in both]
     await live.cover(both)
-    assert [await live.read(one) is found for one, found in zip(both, before, strict=True)] == [True, True]
+    assert [await live.read(item) is found for item, found in zip(both, before, strict=True)] == [True, True]
     assert before[0] is not before[1]
 
 
@@ -106,8 +106,8 @@ async def test_too_many_config_maps_are_a_finding(world: tuple[WatchedCluster, L
     cluster, live = world
     first, second, other = policy("first"), policy("second"), policy("orders", "other")
     most = MAPS + 2 * MAPS_PER_POLICY
-    for one in (first, second):
-        fill(cluster, one, sources=("settings", *(f"{one.key.name}-{number}" for number in range(most // 2))))
+    for item in (first, second):
+        fill(cluster, item, sources=("settings", *(f"{item.key.name}-{number}" for number in range(most // 2))))
     fill(cluster, other)
     await live.cover([first, second, other])
     assert isinstance(await live.read(first), Workload)
@@ -191,15 +191,15 @@ async def test_a_namespace_that_is_deleted_leaves_nothing(world: tuple[WatchedCl
     """Neither objects, nor evidence, nor names of ConfigMaps; the other namespace stays as it was."""
     cluster, live = world
     doomed, other = [policy(f"orders-{number}", "doomed") for number in range(20)], policy("orders", "other")
-    for one in (*doomed, other):
-        fill(cluster, one)
+    for item in (*doomed, other):
+        fill(cluster, item)
     everybody = [*doomed, other]
     await live.cover([other])
     await live.read(other)
     alone = _held(live)
     await live.cover(everybody)
-    for one in everybody:
-        await live.read(one)
+    for item in everybody:
+        await live.read(item)
     before = await live.read(other)
     cluster.delete_namespace("doomed")
     await live.cover([other])

@@ -229,7 +229,7 @@ def test_a_pod_is_of_the_workload_that_controls_it() -> None:
     assert manifests.is_pod_of(of_set, workload, "StatefulSet")
     assert manifests.is_pod_of(of_replicas, workload, "Deployment")
     others = [of_replicas, owned("StatefulSet", "other"), owned("StatefulSet", "orders", controls=False)]
-    assert not any(manifests.is_pod_of(one, workload, "StatefulSet") for one in others)
+    assert not any(manifests.is_pod_of(other, workload, "StatefulSet") for other in others)
     assert not manifests.is_pod_of(of_set, workload, "Deployment")
 
 

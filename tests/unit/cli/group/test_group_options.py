@@ -107,7 +107,7 @@ def test_yaml_says_what_json_says(command: str, folder: Path) -> None:
 )
 def test_what_cannot_be_meant_is_refused(command: str, options: tuple[str, ...], words: str, folder: Path) -> None:
     """One sentence with the option, the value and the rule; status 2."""
-    result = run(command, *GROUP, *(one.format(folder=folder) for one in options))
+    result = run(command, *GROUP, *(option.format(folder=folder) for option in options))
     assert (result.exit_code, result.stdout) == (2, "")
     assert words in said(result)
 
@@ -154,7 +154,7 @@ def test_in_the_consumer_protocol_defaults_and_bounds_are_the_brokers(command: s
     options = (*group, "--models", str(folder), "--protocol", "consumer", "-o", "json")
     found = json.loads(run(command, *options, *(("--days", "1") if command == "simulate" else ())).stdout)
     if command == "recommend":
-        session, interval = (found["settings"][one] for one in ("sessionTimeout", "heartbeatInterval"))
+        session, interval = (found["settings"][item] for item in ("sessionTimeout", "heartbeatInterval"))
         assert (session["nowMilliseconds"], interval["nowMilliseconds"]) == (45_000, 5_000)
         assert 45_000 <= session["recommendedMilliseconds"] <= 60_000
         assert 5_000 <= interval["recommendedMilliseconds"] <= 15_000
@@ -162,7 +162,7 @@ def test_in_the_consumer_protocol_defaults_and_bounds_are_the_brokers(command: s
         assert "the broker's default is assumed for session timeout, heartbeat interval; the library's" in notes
         assert "session timeouts and heartbeat intervals are assumed to be Kafka's defaults (45s to 1m, and 5s" in notes
     elif command == "explain":
-        numbers = {one["name"]: one for link in found["links"] for one in link["numbers"]}
+        numbers = {number["name"]: number for link in found["links"] for number in link["numbers"]}
         assert (numbers["session timeout"]["now"], numbers["heartbeat interval"]["now"]) == (45.0, 5.0)
         assert numbers["heartbeat interval"]["note"] == "assumed: the broker's default"
         assert numbers["shortest session allowed"]["now"] == 45.0

@@ -29,11 +29,12 @@ def answering(series: Sequence[Series]) -> scripted_server.Script:
     def answer(handler: Handler) -> None:
         query = handler.asked.form["query"][0]
         if query.startswith("count by"):
-            result = [{"metric": one.labels, "value": [time.time(), "1"]} for one in series]
+            result = [{"metric": series_.labels, "value": [time.time(), "1"]} for series_ in series]
             found = {"resultType": "vector", "result": result}
         elif query.startswith("{"):
             result = [
-                {"metric": one.labels, "values": [[t + SHIFT_S, str(v)] for t, v in one.samples]} for one in series
+                {"metric": series_.labels, "values": [[t + SHIFT_S, str(v)] for t, v in series_.samples]}
+                for series_ in series
             ]
             found = {"resultType": "matrix", "result": result}
         else:

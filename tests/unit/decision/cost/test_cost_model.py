@@ -100,10 +100,10 @@ def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: fl
     expected = reckon(calm).evictions_per_month
     each = [reckon(dataclasses.replace(calm, **{name: bounded[name]})).evictions_upper_per_month for name in names]
     together = reckon(dataclasses.replace(calm, **bounded)).evictions_upper_per_month
-    assert together == pytest.approx(expected + np.sqrt(sum((one - expected) ** 2 for one in each)), abs=1e-6)
-    for one in each:
-        assert np.all(one <= together * (1 + 1e-9) + 1e-9)
-        assert np.all(one <= factor * expected * (1 + 1e-9) + 1e-6)
+    assert together == pytest.approx(expected + np.sqrt(sum((item - expected) ** 2 for item in each)), abs=1e-6)
+    for item in each:
+        assert np.all(item <= together * (1 + 1e-9) + 1e-9)
+        assert np.all(item <= factor * expected * (1 + 1e-9) + 1e-6)
     assert np.all(together <= factor * expected * (1 + 1e-9) + 1e-6)
 
 
@@ -288,9 +288,9 @@ def test_other_rebalances_make_an_eager_group_wait_for_a_hung_member(client: str
     """Any rebalance meanwhile waits for it; a cooperative group waits for its partitions alone."""
     hung = {"client": client, "hangs": FailureProcess(1e-3, Law.constant(400.0))}
     busy = often(5.0, 20.0, 0.35)
-    eager = [reckon(calm(**hung, restarts=one)).terms["hangs"][0] for one in (NEVER, busy)]
+    eager = [reckon(calm(**hung, restarts=item)).terms["hangs"][0] for item in (NEVER, busy)]
     share = {"rebalancing": Rebalancing.COOPERATIVE}
-    cooperative = [reckon(calm(**hung, **share, restarts=one)).terms["hangs"][0] for one in (NEVER, busy)]
+    cooperative = [reckon(calm(**hung, **share, restarts=item)).terms["hangs"][0] for item in (NEVER, busy)]
     assert eager[1] > eager[0] * 1.1
     assert cooperative[1] == pytest.approx(cooperative[0])
 
@@ -392,9 +392,9 @@ def test_one_reckoner_serves_many_intervals() -> None:
     profile = calm(pauses=often(1.0, 8.0, 0.6), crashes=often(0.1, 20.0, 0.5))
     reckoner = CostModel(profile)
     for interval in (1.0, 5.0, 1.0):
-        kept = reckoner.costs(interval_s=interval, wait_s=0.5, poll_limit_s=300.0, sessions_s=SESSIONS)
-        same(kept, reckon(profile, interval_s=interval))
-        assert kept.period_s == pytest.approx(interval + 0.01)
+        stored = reckoner.costs(interval_s=interval, wait_s=0.5, poll_limit_s=300.0, sessions_s=SESSIONS)
+        same(stored, reckon(profile, interval_s=interval))
+        assert stored.period_s == pytest.approx(interval + 0.01)
 
 
 def test_the_floor_follows_the_brokers_least_session() -> None:

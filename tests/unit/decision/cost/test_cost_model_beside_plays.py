@@ -45,10 +45,10 @@ def test_formula_and_play_agree(changes: dict[str, Any]) -> None:
     """Cost, evictions and rebalances are within a tenth of each other; chance is a fiftieth."""
     profile, played = group(**changes), settings(session_s=10)
     play = simulate(profile, played, days=40, seed=1)
-    told = costs(profile, interval_s=3.0, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([10.0]))
-    assert float(told.gross_per_day[0]) == pytest.approx(play.gross_per_day, rel=0.1)
-    assert float(told.evictions_per_month[0]) / 30 == pytest.approx(play.false_evictions_per_day, rel=0.1)
-    assert float(told.rebalances_per_day[0]) == pytest.approx(play.rebalances_per_day, rel=0.1)
+    report = costs(profile, interval_s=3.0, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([10.0]))
+    assert float(report.gross_per_day[0]) == pytest.approx(play.gross_per_day, rel=0.1)
+    assert float(report.evictions_per_month[0]) / 30 == pytest.approx(play.false_evictions_per_day, rel=0.1)
+    assert float(report.rebalances_per_day[0]) == pytest.approx(play.rebalances_per_day, rel=0.1)
 
 
 @pytest.mark.parametrize("surge", [False, True])
@@ -62,11 +62,11 @@ def test_restarts_in_turn_cost_what_rollouts_do(members: int, interval_s: float,
     play = simulate(profile, in_force, days=320 / members, seed=1, rollouts=True)
     in_turn, alone = (
         float(
-            costs(one, interval_s=interval_s, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([45.0])).terms[
+            costs(item, interval_s=interval_s, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([45.0])).terms[
                 "restarts"
             ][0]
         )
-        for one in (dataclasses.replace(profile, restarts_in_turn=True), profile)
+        for item in (dataclasses.replace(profile, restarts_in_turn=True), profile)
     )
     assert in_turn == pytest.approx(play.stalled_per_day["restarts"], rel=0.1)
     assert alone > in_turn
@@ -77,25 +77,25 @@ def test_a_rebalance_waits_for_the_dead_no_longer_than_r(rebalancing: Rebalancin
     """A session of four minutes holds a rebalance up for R, of one minute; nothing of it is waited for beyond."""
     profile = group(crashes=FailureProcess(20 / 6, Law.lognormal(20.0, 0.4)), rebalancing=rebalancing)
     play = simulate(profile, settings(session_s=240, limit_s=60), days=100, seed=1)
-    told = costs(profile, interval_s=3.0, wait_s=0.5, poll_limit_s=60.0, sessions_s=np.array([240.0]))
-    assert float(told.gross_per_day[0]) == pytest.approx(play.gross_per_day, rel=0.1)
+    report = costs(profile, interval_s=3.0, wait_s=0.5, poll_limit_s=60.0, sessions_s=np.array([240.0]))
+    assert float(report.gross_per_day[0]) == pytest.approx(play.gross_per_day, rel=0.1)
 
 
 def test_lost_beats_bring_members_back_one_by_one() -> None:
     """Those that stay come first, which the formula does not know: it is an eighth too high."""
     profile = group(outages=OUTAGES, delivery=Delivery.NEXT_TICK)
     play = simulate(profile, settings(session_s=10), days=40, seed=1)
-    told = costs(profile, interval_s=3.0, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([10.0]))
-    assert float(told.gross_per_day[0]) == pytest.approx(1.12 * play.gross_per_day, rel=0.05)
-    assert float(told.rebalances_per_day[0]) == pytest.approx(play.rebalances_per_day, rel=0.1)
+    report = costs(profile, interval_s=3.0, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([10.0]))
+    assert float(report.gross_per_day[0]) == pytest.approx(1.12 * play.gross_per_day, rel=0.05)
+    assert float(report.rebalances_per_day[0]) == pytest.approx(play.rebalances_per_day, rel=0.1)
 
 
 def test_each_member_of_a_group_without_barriers_leaves_and_joins_by_itself() -> None:
     """KIP-848: an outage moves each of six members out, and in again."""
     profile = group(client="java-kip848", rebalancing=Rebalancing.CONSUMER, outages=OUTAGES)
-    told = [
-        costs(one, interval_s=5.0, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([10.0]))
-        for one in (profile, dataclasses.replace(profile, members=3))
+    report = [
+        costs(item, interval_s=5.0, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([10.0]))
+        for item in (profile, dataclasses.replace(profile, members=3))
     ]
-    found = [float(one.rebalances_per_day[0]) / (float(one.evictions_per_month[0]) / 30) for one in told]
+    found = [float(item.rebalances_per_day[0]) / (float(item.evictions_per_month[0]) / 30) for item in report]
     assert found == pytest.approx([2.0, 2.0])

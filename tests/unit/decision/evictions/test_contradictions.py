@@ -216,7 +216,7 @@ def test_what_was_proven_stands_when_the_storm_is_over() -> None:
     assert decision.finding.message == seen.message
     edited = dataclasses.replace(calm, policy=dataclasses.replace(calm.policy, generation=2))
     changed = dataclasses.replace(calm, workload=dataclasses.replace(has, template="def"))
-    assert [decide(one).finding.reason for one in (edited, changed)] == [Reason.TOO_EARLY] * 2
+    assert [decide(item).finding.reason for item in (edited, changed)] == [Reason.TOO_EARLY] * 2
 
 
 @st.composite

@@ -183,10 +183,10 @@ def test_a_model_of_other_quantities_says_so() -> None:
 
 def test_an_older_tail_is_told_as_such() -> None:
     """With its own days."""
-    kept = EarlierTail(
+    stored = EarlierTail(
         fitted.TAIL, 2880.0, fitted.model().since, fitted.UNTIL - timedelta(days=3), fitted.model().fitted_at
     )
-    of = worlds.situation(model=fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD, kept=kept)}))
+    of = worlds.situation(model=fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD, kept=stored)}))
     older = "the newest fit was rejected, so these are older: absence of days until 2026-02-26"
     assert outlook(of).endswith(f"for silence at the values set; {older}")
 

@@ -14,7 +14,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.support import worlds
 
-OURS = tuple(worlds.member(one) for one in worlds.pods())
+OURS = tuple(worlds.member(pod) for pod in worlds.pods())
 OTHERS = tuple(Member(f"m-{number}", f"10.9.0.{number}", f"batch-{number}") for number in range(5))
 
 

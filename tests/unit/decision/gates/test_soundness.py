@@ -121,9 +121,9 @@ def test_healthy_is_said_of_nothing_that_is_an_error_or_contradicted(of: Decisio
     if decide(of).verdict not in LEAVES_THE_VALUES:
         return
     now, client = of.workload.current.settings, catalogue.client(of.policy.library)
-    given_ = {one: value for one, value in now.by_setting.items() if one in client.settings}
+    given_ = {name: value for name, value in now.by_setting.items() if name in client.settings}
     checked = linting.lint(Inspected.of(client, given_, protocol=Protocol.CLASSIC), Expectations(of.cluster.brokers))
-    assert [one for one in checked if one.rule.severity is LintSeverity.ERROR] == []
+    assert [item for item in checked if item.rule.severity is LintSeverity.ERROR] == []
     period, beat = client.period(now, Circumstances(of.cluster.brokers)), of.record.beat_period
     assert beat is not None
     assert beat <= now.session_timeout or of.record.evictions
@@ -138,7 +138,7 @@ def test_a_model_alone_makes_nothing_healthy_either(of: DecisionInput) -> None:
     decision = upheld(of, QUIET)
     assert of.workload.current is not None
     client = catalogue.client(of.policy.library)
-    given_ = {one: value for one, value in of.workload.current.settings.by_setting.items() if one in client.settings}
+    given_ = {name: value for name, value in of.workload.current.settings.by_setting.items() if name in client.settings}
     found = linting.lint(Inspected.of(client, given_, protocol=Protocol.CLASSIC), Expectations(of.cluster.brokers))
-    errors = [one for one in found if one.rule.severity is LintSeverity.ERROR]
+    errors = [item for item in found if item.rule.severity is LintSeverity.ERROR]
     assert (decision.verdict is Verdict.HEALTHY) == (not errors)

@@ -128,14 +128,14 @@ def test_without_a_hindrance_nothing_is_held() -> None:
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda one: one.value)
 def test_of_two_gates_the_first_is_the_reason(first: Reason, second: Reason) -> None:
     """Whichever was there first: what lasts is told before what passes."""
-    for one, other in ((first, second), (second, first)):
-        assert reason(HINDRANCES[one](HINDRANCES[other](FREE))) is first
+    for item, other in ((first, second), (second, first)):
+        assert reason(HINDRANCES[item](HINDRANCES[other](FREE))) is first
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda one: one.value)
 def test_a_cure_passes_what_holds_savings_alone(first: Reason, second: Reason) -> None:
     """And nothing else: a window, a cooldown and a rollout hold it, too."""
-    holding = [one for one in (first, second) if one not in OF_SAVINGS_ALONE]
+    holding = [item for item in (first, second) if item not in OF_SAVINGS_ALONE]
     asked = HINDRANCES[first](HINDRANCES[second](FREE))
     assert reason(asked, is_cure=True) is next(iter(holding), None)
 
@@ -247,9 +247,9 @@ def test_a_value_that_is_seen_or_declared_may_be_raised(source: ValueSource) -> 
 
 def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
     """S stays as the pods have it; the rollout of any other change would bring the manifest's value back."""
-    kept = worlds.workload(worlds.settings("30s", "3s", "1s"), foreign={Setting.SESSION_TIMEOUT: "helm"})
-    hidden = dataclasses.replace(kept, unlike_template=frozenset({Setting.SESSION_TIMEOUT}))
-    assert first_hold(worlds.situation(has=kept), TARGET) is None
+    workload = worlds.workload(worlds.settings("30s", "3s", "1s"), foreign={Setting.SESSION_TIMEOUT: "helm"})
+    hidden = dataclasses.replace(workload, unlike_template=frozenset({Setting.SESSION_TIMEOUT}))
+    assert first_hold(worlds.situation(has=workload), TARGET) is None
     found = hold(worlds.situation(has=hidden))
     assert found.reason is Reason.FIELD_OWNED
     assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message

@@ -86,7 +86,7 @@ def test_whatever_is_asked_otherwise_is_another_question() -> None:
     ]
     assert isinstance(ASKED.key, tuple)
     assert len(ASKED.key) == len(others) - 1  # another model of the same group is compared
-    assert all(memory.answer(one) is not first for one in others)
+    assert all(memory.answer(other) is not first for other in others)
 
 
 def test_a_profile_is_worked_out_when_somebody_needs_it_and_once() -> None:

@@ -35,7 +35,7 @@ def known(name: str = "orders", *, partitions: int = 4, now: LivenessSettings | 
         has=worlds.workload(now or worlds.java_settings()),
         seen=dataclasses.replace(worlds.record(silence=seconds(3)), longest_poll_gap=seconds(2)),
     )
-    members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
+    members = tuple(dataclasses.replace(member, partitions=partitions) for member in base.group.members)
     of = dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
     return beating(of, 3.05 if now is None else now.heartbeat_interval.total_seconds())
 
@@ -149,7 +149,7 @@ def test_one_namespace_of_several_counts_for_half_of_a_budget_at_most() -> None:
 @given(st.lists(st.floats(0.0, 1e4), max_size=5), st.floats(0.0, 1e4), st.floats(0.0, 1e4))
 def test_a_larger_budget_leaves_no_less(spent: list[float], per_s: float, more_per_s: float) -> None:
     """Where anything is left: however much of it the namespaces are counted for."""
-    of = Demand({str(number): one for number, one in enumerate(spent)}, [])
+    of = Demand({str(number): item for number, item in enumerate(spent)}, [])
     left, more = (budget - of.counted(budget) for budget in (per_s, per_s + more_per_s))
     assert left <= max(more, 0.0) + 1e-6
 
@@ -225,7 +225,7 @@ def taken(wishes: list[tuple[Wish, float]], left_per_s: float) -> dict[ObjectKey
 def test_a_share_out_is_within_the_budget(wishes: list[tuple[Wish, float]], left_per_s: float) -> None:
     """And takes nothing from anybody where there is none."""
     found = taken(wishes, left_per_s)
-    more = sum(one.members / found[one.key].total_seconds() - one.members / one.periods_s[0] for one, _ in wishes)
+    more = sum(item.members / found[item.key].total_seconds() - item.members / item.periods_s[0] for item, _ in wishes)
     assert more <= max(left_per_s, 0.0) + 1e-6
 
 

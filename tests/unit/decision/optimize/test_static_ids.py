@@ -76,7 +76,8 @@ def test_the_saving_is_that_of_groups_played_out(rebalancing: Rebalancing, media
     of = known_groups.group(restarts=FailureProcess(80 / 6, Law.lognormal(median_s, 0.4)), rebalancing=rebalancing)
     set_here = known_groups.settings(session_s=45)
     static, dynamic = (
-        simulate(dataclasses.replace(of, static=one), set_here, days=20, seed=1).gross_per_day for one in (True, False)
+        simulate(dataclasses.replace(of, static=item), set_here, days=20, seed=1).gross_per_day
+        for item in (True, False)
     )
     found = static_id_costs(question(of, current=set_here))
     left_over = of.restarts.per_day * found.one_away
@@ -90,12 +91,12 @@ def test_the_saving_is_that_of_groups_played_out(rebalancing: Rebalancing, media
 def test_in_a_fleet_it_pays_for_half_of_the_eager_groups_and_hardly_any_other(name: str) -> None:
     """At their libraries' defaults. Where S is free, and so chosen for each, it was four of ten, and 3 %."""
     found: dict[bool, Counter[Worth]] = {True: Counter(), False: Counter()}
-    for one in fleets.fleet(name, 150):
-        client = catalogue.client(one.truth.client)
+    for item in fleets.fleet(name, 150):
+        client = catalogue.client(item.truth.client)
         if client.static_membership.holds:
-            asked = question(one.truth, current=client.defaults)
-            found[one.truth.rebalancing is Rebalancing.EAGER][static_id_costs(asked).worth] += 1
-    eager, others = (found[one][Worth.PAYS] / found[one].total() for one in (True, False))
+            asked = question(item.truth, current=client.defaults)
+            found[item.truth.rebalancing is Rebalancing.EAGER][static_id_costs(asked).worth] += 1
+    eager, others = (found[item][Worth.PAYS] / found[item].total() for item in (True, False))
     assert 0.35 <= eager <= 0.7
     assert others <= 0.08
 
@@ -139,7 +140,7 @@ _WEIGHED = static_id_costs(question(restarting(20.0)))
 def test_who_is_scaled_away_is_charged_for() -> None:
     """One for each rollout, whose surge leaves an id over; each parks its partitions until its session is over."""
     of = dataclasses.replace(restarting(20.0), crashes=NEVER)
-    without, surging = (static_id_costs(question(dataclasses.replace(of, surge=one))) for one in (False, True))
+    without, surging = (static_id_costs(question(dataclasses.replace(of, surge=item))) for item in (False, True))
     period_s = JAVA.period(JAVA.defaults, Circumstances()).usual.total_seconds()
     assert without.one_away == pytest.approx(of.share * (45.0 - period_s / 2), rel=0.02)
     parked = static_ids._left_over(of, question(of), np.array([45.0]))[0]

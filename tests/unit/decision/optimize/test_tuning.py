@@ -246,9 +246,9 @@ def test_the_absurd_gets_a_reason(of: object) -> None:
 def test_what_is_expected_of_others_values_is_what_an_answer_expects() -> None:
     """Whoever chose them."""
     found = answer(question())
-    told = tuning.expected(question(), found.target)
-    assert told is not None
-    assert (told.now, told.new) == (found.now, found.new)
+    report = tuning.expected(question(), found.target)
+    assert report is not None
+    assert (report.now, report.new) == (found.now, found.new)
     alone = tuning.expected(question(), None)
     assert alone is not None
     assert alone.new is None

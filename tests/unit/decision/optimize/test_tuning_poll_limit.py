@@ -118,10 +118,10 @@ def test_a_lower_poll_limit_rests_on_the_days_of_its_gaps(
     assert found.target is not None
     assert found.target.max_poll_interval == seconds(limit_s)
     assert (found.only_recommend, found.confidence) == (only, sure)
-    kept = answer(question(**days))
-    assert kept.target is not None
-    assert kept.target.max_poll_interval == seconds(300)
-    assert (kept.only_recommend, kept.confidence) == (False, Confidence.HIGH)
+    stored = answer(question(**days))
+    assert stored.target is not None
+    assert stored.target.max_poll_interval == seconds(300)
+    assert (stored.only_recommend, stored.confidence) == (False, Confidence.HIGH)
 
 
 def test_a_poll_limit_of_confluents_javascript_counts_double() -> None:

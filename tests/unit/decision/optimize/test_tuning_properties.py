@@ -223,7 +223,7 @@ def test_one_step_at_most_halves_a_timeout(asked: Question) -> None:
     found = answer(asked)
     assume(found.target is not None)
     assert found.target is not None
-    most = [asked.bounds.get(one, Range()).max for one in (Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL)]
+    most = [asked.bounds.get(item, Range()).max for item in (Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL)]
     ceiling = min(asked.objective.max_detection_time, asked.most_session, most[0] or allowed_values.LONGEST)
     assert found.target.session_timeout >= min(asked.current.session_timeout / 2, ceiling)
     was, limit = asked.current.max_poll_interval, found.target.max_poll_interval

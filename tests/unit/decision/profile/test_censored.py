@@ -94,7 +94,7 @@ def test_what_was_seen_to_be_more_often_stays() -> None:
     found = with_evictions(SHORT, 1, 40.0, session_s=30.0, period_s=4.0)
     assert found.per_day * found.law.sf(0.1) == pytest.approx(10.0, rel=0.01)
     many = FailureProcess(20.0, Law.constant(60.0))
-    kept = with_evictions(many, 1, 40.0, session_s=30.0, period_s=4.0)
-    assert kept.per_day * kept.law.sf(50.0) == pytest.approx(20.0)
-    assert kept.per_day == pytest.approx(20.0), "who was evicted after 28 s is among those who were away for 60 s"
-    assert kept.upper_per_day is None
+    stored = with_evictions(many, 1, 40.0, session_s=30.0, period_s=4.0)
+    assert stored.per_day * stored.law.sf(50.0) == pytest.approx(20.0)
+    assert stored.per_day == pytest.approx(20.0), "who was evicted after 28 s is among those who were away for 60 s"
+    assert stored.upper_per_day is None

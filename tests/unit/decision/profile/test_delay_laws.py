@@ -183,8 +183,8 @@ def test_gaps_of_no_time_at_all_are_short() -> None:
 
 def test_a_kept_tail_has_the_rate_of_its_own_days() -> None:
     """The newest fit has none, and saw few values: 1,000 a day of the group were seen when it had one."""
-    kept = EarlierTail(fitted.TAIL, 1000.0, fitted.UNTIL, fitted.UNTIL, worlds.NOW)
-    found = happening(fitted.quantity(tail=BAD, kept=kept, values=5))
+    stored = EarlierTail(fitted.TAIL, 1000.0, fitted.UNTIL, fitted.UNTIL, worlds.NOW)
+    found = happening(fitted.quantity(tail=BAD, kept=stored, values=5))
     assert found.per_day == pytest.approx(1000 * 14 / 42)
 
 

@@ -47,7 +47,7 @@ def test_a_model_of_absences_alone_is_a_profile_of_assumptions() -> None:
     assert found.slow_handlers is None
     assert found.settle_s == group_profile.USUAL_SETTLE_S
     assert found.handlers.quantile(0.5) == pytest.approx(0.4, rel=0.02)
-    assert [one.split(":")[0] for one in group_profile.assumed(model(), surge=False)] == [
+    assert [item.split(":")[0] for item in group_profile.assumed(model(), surge=False)] == [
         "hung handlers",
         "outages",
         "crashes",
@@ -61,7 +61,7 @@ def test_a_model_of_everything_leaves_little_to_assume() -> None:
     """Hung handlers alone: nothing that is measured shows them."""
     seen = fitted.quantity(median_s=0.3, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
     names = ("outage", "crashDowntime", "restartDowntime", "pollGap", "rebalanceLatency")
-    assert [one.split(":")[0] for one in group_profile.assumed(model(**dict.fromkeys(names, seen)), surge=False)] == [
+    assert [item.split(":")[0] for item in group_profile.assumed(model(**dict.fromkeys(names, seen)), surge=False)] == [
         "hung handlers"
     ]
 
@@ -111,7 +111,7 @@ def test_a_rate_without_times_is_of_the_usual_length() -> None:
     assert found.upper_per_day is not None
     assert found.upper_per_day[0] == pytest.approx(1e-4)
     assert any(
-        one.startswith("crashes: back after") for one in group_profile.assumed(model(crashDowntime=never), surge=True)
+        item.startswith("crashes: back after") for item in group_profile.assumed(model(crashDowntime=never), surge=True)
     )
 
 
@@ -303,7 +303,7 @@ def test_outages_that_only_others_saw_are_no_assumption() -> None:
     """They weigh by days of the group, 14; and beside a fleet's own account nobody needs a made one."""
     none = model(outage=fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL))
     assert profile(none).outages.per_day == pytest.approx(1 / (1 / 0.5 + 14), rel=0.03)
-    assert not any(one.startswith("outages") for one in group_profile.assumed(none, surge=True))
+    assert not any(item.startswith("outages") for item in group_profile.assumed(none, surge=True))
     some = profile(model(outage=fitted.quantity(pool=POOL))).outages
     assert some.per_day * some.law.sf(60.0) == pytest.approx(1 / (1 / 0.05 + 14), rel=0.05)
 
@@ -317,7 +317,7 @@ def test_where_new_members_come_first_a_restart_has_no_downtime() -> None:
     assert in_turn.law.quantile(0.5) == pytest.approx(np.exp(-2.0), rel=0.05)
     assert surging.upper_per_day is not None
     assert surging.upper_per_day[0] == pytest.approx(0.5)
-    assert any("both" in one for one in group_profile.assumed(at_once, surge=True))
+    assert any("both" in item for item in group_profile.assumed(at_once, surge=True))
 
 
 def test_what_joining_takes_is_what_is_left_of_it_without_the_wait_for_the_last() -> None:

@@ -100,7 +100,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "told"), REFUSED, ids=[told for _, told in REFUSED])
+@pytest.mark.parametrize(("changes", "told"), REFUSED, ids=[item for _, item in REFUSED])
 def test_each_refusal_says_why(changes: dict[str, Any], told: str) -> None:
     """With both numbers, and none that moves with the clock."""
     found = fitted.fitted(**changes)
@@ -143,10 +143,10 @@ def test_of_several_that_may_not_be_used_the_nearest_is_told() -> None:
     """The one of the policy's own cluster."""
     elsewhere = Fitted("elsewhere", fitted.model(cluster="other"))
     own = Fitted("own", fitted.model(cluster="main", client="java"))
-    told = chosen(elsewhere, own)
-    assert isinstance(told, Unfitted)
-    assert told.message.startswith("ConsumerGroupModel own was measured of java consumers")
-    assert chosen(own, elsewhere) == told
+    report = chosen(elsewhere, own)
+    assert isinstance(report, Unfitted)
+    assert report.message.startswith("ConsumerGroupModel own was measured of java consumers")
+    assert chosen(own, elsewhere) == report
 
 
 def test_one_tail_is_enough() -> None:
@@ -165,7 +165,7 @@ def test_any_fault_is_enough_to_refuse(order: list[str], count: int) -> None:
 @given(st.integers(0, 3600))
 def test_a_reason_does_not_move_while_nothing_happens(seconds: int) -> None:
     """The same words an hour long, whatever the reason."""
-    for changes, told in REFUSED:
+    for changes, report in REFUSED:
         found = fitted.fitted(**changes)
         later = choosing.chosen([found], POLICY, now=NOW + timedelta(seconds=seconds))
-        assert later == Unfitted(told, found.model.until)
+        assert later == Unfitted(report, found.model.until)

@@ -28,15 +28,15 @@ BLOCKS = 960
 def within(found: list[Series], window: SliceWindow) -> list[Series]:
     """Return what is read for a window."""
     since_s, until_s = window.read_since.timestamp(), window.read_until.timestamp()
-    cut = (Series(one.labels, one.samples.between(since_s, until_s)) for one in found)
-    return [one for one in cut if one.samples]
+    cut = (Series(item.labels, item.samples.between(since_s, until_s)) for item in found)
+    return [item for item in cut if item.samples]
 
 
 def counted(found: list[Series], window: SliceWindow) -> Counter[Cell]:
     """Count a window; the platform's series and the consumers' come as they are asked for, apart."""
     read = within(found, window)
-    around = [one for one in read if not counting.pods_in([one])]
-    return counting.counts([one for one in read if counting.pods_in([one])], around, window)
+    around = [item for item in read if not counting.pods_in([item])]
+    return counting.counts([item for item in read if counting.pods_in([item])], around, window)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def orders() -> list[Series]:
 
 def of(found: Counter[Cell], quantity: str) -> dict[int, int]:
     """Return the buckets of one quantity."""
-    return {one.bucket: count for one, count in found.items() if one.quantity == quantity}
+    return {name.bucket: count for name, count in found.items() if name.quantity == quantity}
 
 
 def test_a_day_is_the_sum_of_its_windows(orders: list[Series]) -> None:
@@ -98,11 +98,11 @@ def test_the_client_is_that_of_the_convention() -> None:
         *histories.of_days(DAY, DAY, members=1, group="payments", convention=kafkajs_metrics.EXPORTER),
     ]
     found = counted(series, slices.windows_of(DAY)[1])
-    assert {(one.namespace, one.group, one.client) for one in found} == {
+    assert {(item.namespace, item.group, item.client) for item in found} == {
         ("shop", "orders", "java"),
         ("shop", "payments", "kafkajs"),
     }
-    of_kafkajs = {one.quantity for one in found if one.client == "kafkajs"}
+    of_kafkajs = {item.quantity for item in found if item.client == "kafkajs"}
     assert "absence" in of_kafkajs
     assert "pollGap" not in of_kafkajs
 
@@ -139,13 +139,14 @@ def evicted_twice(session_s: float | None) -> Counter[Cell]:
     away = [Absence(5_000.0, 60.0), Absence(11_000.0, 60.0)]
     found = counters.exported(kafkajs_days.member(away, hours=5.5), kafkajs_metrics.EXPORTER)
     series = [
-        Series.from_raw(one.labels, [(begin_s + at_s, value) for at_s, value in one.samples.pairs()]) for one in found
+        Series.from_raw(item.labels, [(begin_s + at_s, value) for at_s, value in item.samples.pairs()])
+        for item in found
     ]
     if session_s is None:
         return counting.counts(series, [], window)
     times = [begin_s + 30.0 * number for number in range(700)]
     policy = {"namespace": "shop", "policy": "orders"}
-    told = [
+    report = [
         Series.from_raw({**policy, "__name__": "heartbeat_tuner_policy_info", "group": "orders"}, [(times[0], 1.0)]),
         *(
             Series.from_raw(
@@ -155,7 +156,7 @@ def evicted_twice(session_s: float | None) -> Counter[Cell]:
             for values, number in (("set", session_s), ("recommended", 300.0))
         ),
     ]
-    return counting.counts(series, [], window, told)
+    return counting.counts(series, [], window, report)
 
 
 def test_an_eviction_outlasted_the_session_that_was_set_then() -> None:
@@ -175,10 +176,10 @@ def test_an_eviction_of_java_is_counted() -> None:
     observed = java_days.member([Stop(7_000.0, 70.0)], hours=5.5)
     series = [
         Series.from_raw(
-            {**one.labels, "client_id": "consumer-orders-1"},
-            [(window.start.timestamp() + at_s, value) for at_s, value in one.samples.pairs()],
+            {**item.labels, "client_id": "consumer-orders-1"},
+            [(window.start.timestamp() + at_s, value) for at_s, value in item.samples.pairs()],
         )
-        for one in counters.exported(
+        for item in counters.exported(
             {of_it: observed[of_it] for of_it in counting.OF_MEMBERS if of_it in observed}, counters.JMX
         )
     ]
@@ -188,8 +189,8 @@ def test_an_eviction_of_java_is_counted() -> None:
 
 def test_all_quantities_of_the_rows_are_read() -> None:
     """What measuring needs and is not asked for would be unknown for ever."""
-    java = {one.quantity for one in counted(histories.of_days(DAY, DAY), WHOLE_DAY)}
-    found = java | {one.quantity for one in evicted_twice(session_s=None)}
+    java = {item.quantity for item in counted(histories.of_days(DAY, DAY), WHOLE_DAY)}
+    found = java | {item.quantity for item in evicted_twice(session_s=None)}
     names = {value for name, value in vars(quantities).items() if name.isupper() and isinstance(value, str)}
     assert found == names
 

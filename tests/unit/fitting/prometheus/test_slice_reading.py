@@ -45,7 +45,7 @@ class Told(ToldPrometheus):
         everything = self.series
         if named:
             pods = set(named[0].replace("\\\\-", "-").split("|"))
-            self.series = [one for one in everything if one.labels["pod"] in pods]
+            self.series = [item for item in everything if item.labels["pod"] in pods]
         try:
             return await super().instant(query, at=at)
         finally:
@@ -79,7 +79,7 @@ async def test_small_answers_make_the_same_table(series: list[Series], most_samp
     limited.most_samples = most_samples
     expected = await counts(whole)
     assert expected == await counts(limited)
-    assert {(one.namespace, one.group) for one in expected} == {("shop", "orders"), ("bank", "payments")}
+    assert {(item.namespace, item.group) for item in expected} == {("shop", "orders"), ("bank", "payments")}
     assert len(limited.requests) > len(whole.requests)
 
 
@@ -88,7 +88,7 @@ async def test_what_was_too_much_once_is_asked_for_in_halves_from_then_on(series
     limited = Told(series)
     limited.most_samples = 1_000
     await counts(limited)
-    whole = [one for one in limited.requests if len(one.asked.namespaces) == 2]
+    whole = [request for request in limited.requests if len(request.asked.namespaces) == 2]
     assert len(whole) == 1
 
 
@@ -104,18 +104,18 @@ async def test_a_flood_that_no_halving_helps_fails(series: list[Series]) -> None
 
 async def test_no_sample_is_read_twice_and_margins_are(series: list[Series]) -> None:
     """However the time is cut."""
-    told = Told(series)
-    told.most_samples = 300
-    answered = await told.asker().slice(SLICE)
-    assert answered.samples == sum(len(one.samples) for one in (*answered.found, *answered.around)) > 10_000
-    for one in (*answered.found, *answered.around):
-        times = list(one.samples.times_s)
+    report = Told(series)
+    report.most_samples = 300
+    answered = await report.asker().slice(SLICE)
+    assert answered.samples == sum(len(item.samples) for item in (*answered.found, *answered.around)) > 10_000
+    for item in (*answered.found, *answered.around):
+        times = list(item.samples.times_s)
         assert times == sorted(set(times))
         assert WINDOW.read_since.timestamp() < times[0]
         assert times[-1] <= WINDOW.read_until.timestamp()
-    spans = [one.samples for one in answered.found if one.labels["namespace"] == "bank"]
-    assert min(one.times_s[0] for one in spans) < WINDOW.start.timestamp() - 600
-    assert max(one.times_s[-1] for one in spans) > WINDOW.end.timestamp() + 1_500
+    spans = [item.samples for item in answered.found if item.labels["namespace"] == "bank"]
+    assert min(span.times_s[0] for span in spans) < WINDOW.start.timestamp() - 600
+    assert max(span.times_s[-1] for span in spans) > WINDOW.end.timestamp() + 1_500
 
 
 async def test_servers_that_give_more_than_was_asked_for_make_no_difference(series: list[Series]) -> None:
@@ -123,8 +123,8 @@ async def test_servers_that_give_more_than_was_asked_for_make_no_difference(seri
 
     class Generous(Told):
         async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
-            labels = [one.labels for one in await super().instant(query, at=at)]
-            return [one for one in self.series if one.labels in labels]
+            labels = [item.labels for item in await super().instant(query, at=at)]
+            return [series_ for series_ in self.series if series_.labels in labels]
 
     generous = Generous(series)
     generous.most_samples = 500
@@ -134,20 +134,20 @@ async def test_servers_that_give_more_than_was_asked_for_make_no_difference(seri
 @pytest.mark.parametrize("name", DISORDERS)
 async def test_disorder_makes_no_difference(series: list[Series], name: str) -> None:
     """Samples twice, or in any order."""
-    told, disordered = Told(series), Told(series)
+    report, disordered = Told(series), Told(series)
     disordered.fault = DISORDERS[name]
-    assert await counts(disordered) == await counts(told)
+    assert await counts(disordered) == await counts(report)
 
 
 @pytest.mark.parametrize("name", FAILURES)
 async def test_what_is_no_answer_fails_the_slice(series: list[Series], name: str) -> None:
     """Never half of it; and the query is named."""
-    told = Told(series)
-    told.fault = FAILURES[name]
+    report = Told(series)
+    report.fault = FAILURES[name]
     with pytest.raises(MetricsUnavailableError, match=r"\{__name__=~"):
-        await counts(told)
-    assert len(told.requests) <= 8
-    assert sum(told.pauses) <= slice_reading.PATIENCE_S
+        await counts(report)
+    assert len(report.requests) <= 8
+    assert sum(report.pauses) <= slice_reading.PATIENCE_S
 
 
 def failing(times: int, cause: MetricsCause) -> Fault:
@@ -163,27 +163,27 @@ def failing(times: int, cause: MetricsCause) -> Fault:
 @pytest.mark.parametrize("cause", sorted(slice_reading.PASSING, key=str))
 async def test_what_passes_is_asked_for_again(series: list[Series], cause: MetricsCause) -> None:
     """Later and later."""
-    told = Told(series)
-    told.fault = failing(4, cause)
-    assert await counts(told) == await counts(Told(series))
-    assert told.pauses == list(slice_reading.PAUSES_S)
+    report = Told(series)
+    report.fault = failing(4, cause)
+    assert await counts(report) == await counts(Told(series))
+    assert report.pauses == list(slice_reading.PAUSES_S)
 
 
 @pytest.mark.parametrize("cause", [MetricsCause.REFUSED, MetricsCause.PARTIAL, MetricsCause.CLOCK])
 async def test_what_does_not_pass_is_not_asked_for_again(series: list[Series], cause: MetricsCause) -> None:
     """A query that is refused is refused the next time, too."""
-    told = Told(series)
-    told.fault = raising(cause)
+    report = Told(series)
+    report.fault = raising(cause)
     with pytest.raises(MetricsUnavailableError):
-        await counts(told)
-    assert (len(told.requests), told.pauses) == (1, [])
+        await counts(report)
+    assert (len(report.requests), report.pauses) == (1, [])
 
 
 async def test_only_pods_of_consumers_are_asked_about(series: list[Series]) -> None:
     """A namespace has many others."""
-    told = Told(series)
-    await counts(told)
-    named = {pod for one in told.requests for pod in re.findall(r'pod=~"([^"]*)"', one.query)}
+    report = Told(series)
+    await counts(report)
+    named = {pod for request in report.requests for pod in re.findall(r'pod=~"([^"]*)"', request.query)}
     assert len(named) == 1
     pods = named.pop().replace("\\\\-", "-").split("|")
     assert all(re.fullmatch(r"(orders|payments)-\d+-\d", pod) for pod in pods)
@@ -204,48 +204,48 @@ async def test_many_pods_are_asked_about_in_lots() -> None:
         crowd.append(Series.from_raw(labels, times[:1]))
         up = {**place, "job": "pods", "instance": "1", "__name__": "up"}
         crowd.append(Series.from_raw(up, times))
-    told = Told(crowd)
-    told.most_samples = 15_000
-    answered = await told.asker().slice(SLICE)
-    by_pod = {one.labels["pod"]: one.samples for one in crowd if one.labels["__name__"] == "up"}
-    assert {one.labels["pod"]: one.samples for one in answered.around} == by_pod
-    assert max(query.count("|orders") for query in (one.query for one in told.requests)) < slice_reading.PODS
+    report = Told(crowd)
+    report.most_samples = 15_000
+    answered = await report.asker().slice(SLICE)
+    by_pod = {item.labels["pod"]: item.samples for item in crowd if item.labels["__name__"] == "up"}
+    assert {item.labels["pod"]: item.samples for item in answered.around} == by_pod
+    assert max(query.count("|orders") for query in (request.query for request in report.requests)) < slice_reading.PODS
 
 
 async def test_members_are_counted_in_one_query_a_day() -> None:
     """What has no namespace is nobody's."""
-    told = Told([])
-    assert await told.asker().members(DAY, ()) == {"shop": 2, "bank": 1}
-    (query,) = told.counted
+    report = Told([])
+    assert await report.asker().members(DAY, ()) == {"shop": 2, "bank": 1}
+    (query,) = report.counted
     assert query.startswith("max by (namespace) (count by (__name__, namespace) (last_over_time({__name__=~")
     assert query.endswith("[89100s])))")
-    await told.asker().members(DAY, ["shop"])
-    assert 'namespace=~"shop"' in told.counted[-1]
+    await report.asker().members(DAY, ["shop"])
+    assert 'namespace=~"shop"' in report.counted[-1]
 
 
 async def test_members_that_cannot_be_counted_fail_the_day() -> None:
     """Nobody knows then who consumed."""
-    told = Told([])
+    report = Told([])
 
     def members(_at: datetime) -> dict[str, float]:
         raise MetricsUnavailableError("too much", cause=MetricsCause.TOO_MUCH)
 
-    told.members = members
+    report.members = members
     with pytest.raises(MetricsUnavailableError):
-        await told.asker().members(DAY, ())
-    assert len(told.counted) < 10
+        await report.asker().members(DAY, ())
+    assert len(report.counted) < 10
 
 
 async def test_members_are_counted_by_parts_of_the_day_where_it_is_too_much() -> None:
     """The largest number counts: it says how much is to be held in memory."""
-    told = Told([])
+    report = Told([])
     noon = slices.windows_of(DAY)[2].start
 
     def members(at: datetime) -> dict[str, float]:
-        if len(told.counted) == 1:
+        if len(report.counted) == 1:
             raise MetricsUnavailableError("too much", cause=MetricsCause.TOO_MUCH)
         return {"shop": 5.0} if at < noon + slices.WINDOW else {"shop": 2.0, "late": 1.0}
 
-    told.members = members
-    assert await told.asker().members(DAY, ()) == {"shop": 5, "late": 1}
-    assert len(told.counted) == 3
+    report.members = members
+    assert await report.asker().members(DAY, ()) == {"shop": 5, "late": 1}
+    assert len(report.counted) == 3

@@ -26,14 +26,14 @@ SHOWN = st.lists(
 def test_the_absence_of_a_block_is_the_largest_shown_and_never_the_sum(shown: list[Absence]) -> None:
     """Witnesses show the same stop; together they know no more of its length than the one that knows most."""
     found = absences.by_block(shown)
-    assert len({(one.pod, one.block_s) for one in found}) == len(found)
-    for one in found:
-        mine = [other for other in shown if other.pod == one.pod and blocks.start_s(other.seen_s) == one.block_s]
-        assert one.at_least_s == max(other.at_least_s for other in mine) > 0
-        assert one.at_most_s == max(other.at_most_s for other in mine)
-        assert (one.signal, one.seen_s) in {(other.signal, other.seen_s) for other in mine}
-    blocks_with_one = {(one.pod, blocks.start_s(one.seen_s)) for one in shown if one.at_least_s > 0}
-    assert {(one.pod, one.block_s) for one in found} == blocks_with_one
+    assert len({(item.pod, item.block_s) for item in found}) == len(found)
+    for item in found:
+        mine = [other for other in shown if other.pod == item.pod and blocks.start_s(other.seen_s) == item.block_s]
+        assert item.at_least_s == max(other.at_least_s for other in mine) > 0
+        assert item.at_most_s == max(other.at_most_s for other in mine)
+        assert (item.signal, item.seen_s) in {(other.signal, other.seen_s) for other in mine}
+    blocks_with_one = {(item.pod, blocks.start_s(item.seen_s)) for item in shown if item.at_least_s > 0}
+    assert {(item.pod, item.block_s) for item in found} == blocks_with_one
 
 
 def stop(pod: str, seen_s: float, lasted_s: float = 20.0) -> BlockAbsence:
@@ -83,14 +83,14 @@ STOPS = st.lists(
 @given(STOPS)
 def test_the_longest_absence_of_a_node_is_never_dropped(found: list[BlockAbsence]) -> None:
     """Nothing is invented, and what is left out was with a longer one on its node."""
-    kept = absences.once_per_node(found, NODES)
-    assert set(kept) <= set(found)
-    for one in set(found) - set(kept):
+    once_per_node = absences.once_per_node(found, NODES)
+    assert set(once_per_node) <= set(found)
+    for item in set(found) - set(once_per_node):
         assert any(
-            NODES[other.pod] == NODES[one.pod]
-            and other.at_least_s >= one.at_least_s
-            and abs(other.seen_s - one.seen_s) < blocks.BLOCK_S
-            for other in kept
+            NODES[other.pod] == NODES[item.pod]
+            and other.at_least_s >= item.at_least_s
+            and abs(other.seen_s - item.seen_s) < blocks.BLOCK_S
+            for other in once_per_node
         )
 
 
@@ -142,7 +142,7 @@ def test_every_witness_is_heard() -> None:
         Quantity.SCRAPE_TIME: [counters.series(once(690.0, 10.0, usual=0.01))],
     }
     shown, watched, withheld = absences.shown(observed, platform, missing_beats.of_group(observed))
-    found = {one.signal: (one.block_s, one.at_least_s, one.at_most_s) for one in absences.by_block(shown)}
+    found = {item.signal: (item.block_s, item.at_least_s, item.at_most_s) for item in absences.by_block(shown)}
     assert found[AbsenceSignal.GC_PAUSE] == (90.0, 3.0, 3.0)
     assert found[AbsenceSignal.THROTTLING] == (270.0, 0.05, 9.0)  # the pressure leaves more open
     assert found[AbsenceSignal.EVENT_LOOP] == (450.0, 4.0, 4.0)

@@ -24,8 +24,8 @@ def test_a_blocks_maximum_is_the_largest_of_its_values(found: list[Sample], widt
         assert block_s <= sample.time_s < block_s + width_s
         by_block.setdefault(block_s, []).append(sample.value)
     reduced = blocks.maxima(found, width_s=width_s)
-    assert [one.time_s for one in reduced] == sorted(by_block)
-    assert all(one.value == max(by_block[one.time_s]) for one in reduced)
+    assert [item.time_s for item in reduced] == sorted(by_block)
+    assert all(item.value == max(by_block[item.time_s]) for item in reduced)
 
 
 @given(SAMPLES, WIDTHS)
@@ -51,7 +51,7 @@ def test_a_value_that_stands_is_no_news() -> None:
     """A rise is another spike; a fall shows a smaller one that was behind it; standing is neither."""
     series = counters.series(enumerate([1.0, 5.0, 5.0, 5.0, 2.0, 2.0, 5.0]))
     news = blocks.news(series)
-    assert [(one.time_s, one.value) for one in news.samples] == [(0, 1.0), (1, 5.0), (4, 2.0), (6, 5.0)]
+    assert [(sample.time_s, sample.value) for sample in news.samples] == [(0, 1.0), (1, 5.0), (4, 2.0), (6, 5.0)]
     assert news.labels == series.labels
     assert blocks.news(news) == news
 
@@ -59,8 +59,8 @@ def test_a_value_that_stands_is_no_news() -> None:
 def test_a_value_that_stands_for_longer_than_a_spike_is_shown_is_another_spike() -> None:
     """The window has forgotten the first one by then."""
     series = counters.series((30.0 * number, 5.0) for number in range(8))
-    assert [one.time_s for one in blocks.news(series).samples] == [0, 90, 180]
-    assert [one.time_s for one in blocks.news(series, shown_s=180.0).samples] == [0, 180]
+    assert [sample.time_s for sample in blocks.news(series).samples] == [0, 90, 180]
+    assert [sample.time_s for sample in blocks.news(series, shown_s=180.0).samples] == [0, 180]
 
 
 @pytest.mark.parametrize(("interval_s", "rare"), [(15, None), (60, None), (90, None), (120, 120.0), (300, 300.0)])
@@ -96,12 +96,14 @@ EVENTS = st.lists(st.floats(min_value=1.5, max_value=60.0), min_size=1, max_size
 def test_no_gap_is_claimed_that_was_not_there(between: list[float], scrape_s: float) -> None:
     """Of real events, scraped as whole seconds, each gap that is shown has its length within its bounds."""
     events = [0.0]
-    for one in between:
-        events.append(events[-1] + one)
+    for item in between:
+        events.append(events[-1] + item)
     scrapes = [number * scrape_s + 0.3 for number in range(int(events[-1] / scrape_s))]
-    ages = counters.series((at_s, float(int(at_s - max(one for one in events if one <= at_s)))) for at_s in scrapes)
+    ages = counters.series(
+        (at_s, float(int(at_s - max(event for event in events if event <= at_s)))) for at_s in scrapes
+    )
     for gap in blocks.gaps(ages):
         assert gap.at_least_s <= max(between)
         if gap.at_most_s is not None:
-            assert any(gap.at_least_s <= one for one in between)
+            assert any(gap.at_least_s <= item for item in between)
             assert gap.at_most_s >= gap.at_least_s

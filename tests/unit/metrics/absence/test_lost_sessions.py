@@ -111,7 +111,9 @@ def test_counters_that_are_not_exported_are_unknown_and_not_none() -> None:
         quantity: group for quantity, group in observed.items() if quantity is not Quantity.REBALANCE_NOTICES
     }
     assert isinstance(lost_sessions.evictions(less, missing_beats.of_group(less), not_known), Unknown)
-    empty = {quantity: [Series(one.labels, one.samples[:0]) for one in group] for quantity, group in observed.items()}
+    empty = {
+        quantity: [Series(item.labels, item.samples[:0]) for item in group] for quantity, group in observed.items()
+    }
     assert isinstance(lost_sessions.evictions(empty, [], not_known), Unknown)
 
 

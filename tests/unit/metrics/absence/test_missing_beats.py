@@ -39,13 +39,13 @@ def beating(period_s: float, scrape_s: float, *stops: Stop, jitter_s: float = 0.
     beats: list[float] = []
     due_s = chance.uniform(0, period_s)
     while due_s < HOUR_S:
-        stop = next((one for one in stops if one.at_s <= due_s < one.until_s), None)
+        stop = next((stop for stop in stops if stop.at_s <= due_s < stop.until_s), None)
         beats.append(due_s if stop is None else stop.until_s)
         due_s = beats[-1] + period_s + chance.uniform(0, jitter_s)
     at_s = chance.uniform(0, scrape_s)
     scrapes = []
     while at_s < HOUR_S:
-        if not any(one.at_s <= at_s < one.until_s and not one.scraped for one in stops):
+        if not any(stop.at_s <= at_s < stop.until_s and not stop.scraped for stop in stops):
             scrapes.append(at_s)
         at_s += scrape_s
     return counters.series((at_s, float(bisect.bisect_right(beats, at_s))) for at_s in scrapes)
@@ -53,7 +53,7 @@ def beating(period_s: float, scrape_s: float, *stops: Stop, jitter_s: float = 0.
 
 def of(beats: Series, **mine: Series) -> Deficits:
     """Return what is missing, of what must be regular."""
-    found = missing_beats.of_member("orders-0", beats, {Quantity[name.upper()]: [one] for name, one in mine.items()})
+    found = missing_beats.of_member("orders-0", beats, {Quantity[name.upper()]: [item] for name, item in mine.items()})
     assert isinstance(found, Deficits), found
     return found
 
@@ -76,10 +76,10 @@ def test_an_absence_lies_within_its_bounds(
     stop = Stop(at_s, lasts_s, scraped=cut)
     found = of(beating(period_s, scrape_s, stop, seed=seed)).absences()
     assert len(found) <= 1
-    for one in found:
-        assert one.at_least_s <= lasts_s <= one.at_most_s
-        assert one.signal is AbsenceSignal.MISSING_BEATS
-        assert abs(one.seen_s - stop.until_s) <= 90.0 + period_s + scrape_s
+    for item in found:
+        assert item.at_least_s <= lasts_s <= item.at_most_s
+        assert item.signal is AbsenceSignal.MISSING_BEATS
+        assert abs(item.seen_s - stop.until_s) <= 90.0 + period_s + scrape_s
 
 
 @pytest.mark.no_cover
@@ -89,7 +89,7 @@ def test_a_member_that_was_never_away_lacks_no_beat(period_s: float, scrape_s: f
     found = of(beating(period_s, scrape_s, seed=seed))
     assert found.absences() == []
     assert found.period_s == pytest.approx(period_s, rel=0.06)
-    assert all(abs(one.missing) < 2 for one in found.blocks)
+    assert all(abs(block.missing) < 2 for block in found.blocks)
 
 
 @pytest.mark.parametrize("missing", [4, 8, 12])
@@ -112,7 +112,7 @@ def test_a_member_that_joins_does_not_beat() -> None:
     stop = Stop(1_800.0, 30.0, scraped=True)
     beats = beating(3.0, 5.0, stop)
     assert of(beats).absences() != []
-    times = [one.time_s for one in beats.samples]
+    times = [sample.time_s for sample in beats.samples]
     joins = counters.series((at_s, 1.0 if at_s < stop.until_s else 2.0) for at_s in times)
     assert of(beats, rebalances=joins).absences() == []
     assert of(beats, failed_rebalances=joins).absences() == []
@@ -122,7 +122,7 @@ def test_a_join_in_which_a_scrape_fell_is_no_absence() -> None:
     """Scraped once a minute, the beats that its first half cost are missing in a stretch that counted no join yet."""
     stop = Stop(1_800.0, 50.0, scraped=True)
     beats = beating(3.0, 60.0, stop, seed=3)
-    times = [one.time_s for one in beats.samples]
+    times = [sample.time_s for sample in beats.samples]
     assert any(stop.at_s + 20 < at_s < stop.until_s for at_s in times), "no scrape fell into the join"
     joins = counters.series((at_s, 1.0 if at_s < stop.until_s else 2.0) for at_s in times)
     took = counters.series((at_s, 0.5 if at_s < stop.until_s else 50.5) for at_s in times)
@@ -133,9 +133,9 @@ def test_a_join_in_which_a_scrape_fell_is_no_absence() -> None:
 def test_a_restart_lacks_no_beats() -> None:
     """The new process counts from zero, and the time that it was gone is a restart's."""
     beats = beating(3.0, 5.0, Stop(1_800.0, 60.0))
-    before = max(one.value for one in beats.samples if one.time_s < 1_800.0)
+    before = max(sample.value for sample in beats.samples if sample.time_s < 1_800.0)
     anew = counters.series(
-        (one.time_s, one.value - before if one.time_s > 1_800.0 else one.value) for one in beats.samples
+        (sample.time_s, sample.value - before if sample.time_s > 1_800.0 else sample.value) for sample in beats.samples
     )
     assert of(anew).absences() == []
 
@@ -181,5 +181,5 @@ def test_stretches_that_lack_beats_one_after_the_other_are_one_absence() -> None
     """The edge of a block cuts it in two, with a beat or two between: neither part alone holds all that is missing."""
     parts = (Stop(1_000.0, 20.0, scraped=True), Stop(1_030.0, 40.0))
     found = of(beating(2.0, 30.0, *parts, jitter_s=0.0))
-    (shown,) = [one for one in found.blocks if one.at_least_s > 0]
+    (shown,) = [block for block in found.blocks if block.at_least_s > 0]
     assert shown.at_least_s > 50.0

@@ -20,7 +20,7 @@ def at(*values: float, every_s: float = 30.0, **labels: str) -> Series:
 
 def bounds(found: list[Absence]) -> list[tuple[float, float, float]]:
     """Return when each was seen, and its bounds."""
-    return [(one.seen_s, round(one.at_least_s, 6), round(one.at_most_s, 6)) for one in found]
+    return [(item.seen_s, round(item.at_least_s, 6), round(item.at_most_s, 6)) for item in found]
 
 
 def test_a_decaying_maximum_shows_a_pause_once() -> None:
@@ -33,7 +33,7 @@ def gc(times: Series, counts: Series, *buckets: Series) -> list[tuple[float, flo
     """Return what sum, count and buckets show."""
     mine = {Quantity.GC_TIME: [times], Quantity.GC_COUNT: [counts], Quantity.GC_BUCKETS: buckets}
     found = stalls.gc_pauses(POD, mine)
-    assert all((one.pod, one.signal) == (POD, AbsenceSignal.GC_PAUSE) for one in found)
+    assert all((item.pod, item.signal) == (POD, AbsenceSignal.GC_PAUSE) for item in found)
     return bounds(found)
 
 
@@ -88,8 +88,8 @@ def test_a_sum_without_its_count_says_nothing() -> None:
 
 def throttled(**given: Series) -> list[tuple[float, float, float]]:
     """Return what the CPU quota shows."""
-    found = stalls.throttling(POD, {Quantity[f"CPU_{name.upper()}"]: [one] for name, one in given.items()})
-    assert all(one.signal is AbsenceSignal.THROTTLING for one in found)
+    found = stalls.throttling(POD, {Quantity[f"CPU_{name.upper()}"]: [item] for name, item in given.items()})
+    assert all(item.signal is AbsenceSignal.THROTTLING for item in found)
     return bounds(found)
 
 
@@ -156,7 +156,7 @@ def test_a_long_gap_is_a_handler_where_no_beat_is_missing() -> None:
     steady, paused = at(*range(5, 55, 5), every_s=5), at(5, 10, 15, 20, 25, 30, 31, 36, 41, 46, every_s=5)
     for beats, shown in ((steady, []), (paused, [(30.0, 4.0, 4.2)])):
         found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
-        assert [one for one in bounds(found) if one[1] > 1.0] == shown, beats.samples.values
+        assert [bound for bound in bounds(found) if bound[1] > 1.0] == shown, beats.samples.values
 
 
 def test_beats_of_another_bean_of_the_process_count_as_well() -> None:
@@ -164,7 +164,7 @@ def test_beats_of_another_bean_of_the_process_count_as_well() -> None:
     gaps = at(0.2, 0.2, 0.3, 0.2, 4.2, 4.2, every_s=5, type="consumer-metrics")
     beats = at(*range(5, 35, 5), every_s=5, type="consumer-coordinator-metrics")
     found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
-    assert [one for one in found if one.at_least_s > 1.0] == []
+    assert [item for item in found if item.at_least_s > 1.0] == []
 
 
 def test_one_long_gap_is_not_what_is_usual_however_long_it_is_shown() -> None:
@@ -178,14 +178,14 @@ def test_the_first_polls_of_a_new_member_are_no_absence() -> None:
     gaps = at(0.2, *[3.8] * 12, 0.2, 0.3, 0.2, 0.3, every_s=5)
     beats = at(0, 0, *range(2, 72, 5), every_s=5)
     found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
-    assert [one for one in found if one.at_least_s > 1.0] == []
+    assert [item for item in found if item.at_least_s > 1.0] == []
 
 
 def test_a_gap_that_shows_when_a_longer_one_is_gone_is_not_placed() -> None:
     """It was at some time of more than a minute, the longer one's among them."""
     gaps = at(0.3, 0.2, 0.3, 0.2, 0.3, 0.2, 8.4, 8.4, 4.1, 4.1)
     found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps]})
-    assert [one.at_most_s for one in found if one.at_least_s > 1.0] == [8.4]
+    assert [item.at_most_s for item in found if item.at_least_s > 1.0] == [8.4]
 
 
 def test_long_poll_gaps_are_handlers() -> None:
@@ -197,13 +197,13 @@ def failed(
     up: Series, *more: Series, others: bool = True, took: Series | None = None, **mine: Series
 ) -> list[tuple[float, float, float]]:
     """Return what failed scrapes show; every other pod was scraped in all blocks, or none."""
-    found = {Quantity.SCRAPED: [up, *more], **{Quantity[name.upper()]: [one] for name, one in mine.items()}}
+    found = {Quantity.SCRAPED: [up, *more], **{Quantity[name.upper()]: [item] for name, item in mine.items()}}
     if took is not None:
         found[Quantity.SCRAPE_TIME] = [took]
     neighbour = [at(1, 1, 1, 1, 1, 1, pod="orders-1")] if others else []
     scraped = scrapes.scraped_blocks({Quantity.SCRAPED: [up, *more, *neighbour]})
     shown = scrapes.failed_scrapes(POD, found, scraped=scraped)
-    assert all(one.signal is AbsenceSignal.FAILED_SCRAPES for one in shown)
+    assert all(item.signal is AbsenceSignal.FAILED_SCRAPES for item in shown)
     return bounds(shown)
 
 

@@ -74,7 +74,7 @@ def test_own_labels_tell_client_group_namespace_and_pod() -> None:
     (usual,) = custom.usual([raw], naming)
     assert (usual.labels["namespace"], usual.labels["pod"]) == ("shop", "orders-0")
     found = resolver.by_convention([usual], custom.of_policy(naming, "java"), ("shop", "orders"))
-    assert [list(one) for one in found.values() if one] == [[Quantity.HEARTBEATS]]
+    assert [list(item) for item in found.values() if item] == [[Quantity.HEARTBEATS]]
 
 
 @pytest.mark.parametrize(

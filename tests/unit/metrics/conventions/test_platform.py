@@ -56,7 +56,7 @@ def test_each_metric_is_what_its_exporter_means(name: str, labels: Mapping[str, 
     """In seconds, all of them."""
     found = around(series(name, 3.0, **labels))
     assert list(found) == [quantity]
-    assert [one.value for one in found[quantity][0].samples] == [3.0]
+    assert [sample.value for sample in found[quantity][0].samples] == [3.0]
 
 
 def test_other_names_and_other_pods_are_left_out() -> None:
@@ -74,7 +74,7 @@ def test_a_whole_pods_series_do_not_count_its_containers_again() -> None:
         series("container_cpu_cfs_periods_total", 5.0, **KUBELET),
         series("container_cpu_cfs_periods_total", 4.0, **{**KUBELET, "container": "proxy", "name": "c2"}),
     )
-    assert [one.samples[0].value for one in found[Quantity.CPU_PERIODS]] == [5.0, 4.0]
+    assert [item.samples[0].value for item in found[Quantity.CPU_PERIODS]] == [5.0, 4.0]
 
 
 def test_a_container_that_was_made_anew_has_a_series_of_its_own() -> None:
@@ -126,10 +126,12 @@ def test_each_target_of_a_pod_is_kept() -> None:
 
 def test_no_series_is_both_a_consumers_and_a_pods() -> None:
     """The two kinds of conventions have no name in common, and no two of a kind claim the same series."""
-    consumers = {name for one in known_conventions.CONVENTIONS for name in one.by_name}
+    consumers = {name for convention in known_conventions.CONVENTIONS for name in convention.by_name}
     for convention in platform.CONVENTIONS:
         assert consumers.isdisjoint(convention.by_name)
         for metric in convention.metrics:
             for name in metric.names:
                 labels = {"__name__": name, **dict.fromkeys(convention.with_labels, "x")}
-                assert [one.name for one in platform.CONVENTIONS if one.metric_of(labels)] == [convention.name]
+                assert [convention.name for convention in platform.CONVENTIONS if convention.metric_of(labels)] == [
+                    convention.name
+                ]

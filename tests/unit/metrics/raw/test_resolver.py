@@ -107,8 +107,8 @@ def test_values_are_seconds_and_never_below_zero() -> None:
         series("kafka_consumer_consumer_metrics_last_poll_seconds_ago", -1.0, 7.0, client_id="consumer-orders-1"),
     ]
     mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][java_metrics.JMX_EXPORTER]
-    assert [one.value for one in mine[Quantity.POLL_GAP_MAX][0].samples] == [0.0005, 5.0]
-    assert [(one.time_s, one.value) for one in mine[Quantity.POLL_AGE][0].samples] == [(1.0, 7.0)]
+    assert [sample.value for sample in mine[Quantity.POLL_GAP_MAX][0].samples] == [0.0005, 5.0]
+    assert [(sample.time_s, sample.value) for sample in mine[Quantity.POLL_AGE][0].samples] == [(1.0, 7.0)]
 
 
 def test_other_requests_are_no_heartbeats() -> None:
@@ -118,7 +118,7 @@ def test_other_requests_are_no_heartbeats() -> None:
         series("kafkajs_consumer_requests_total", 99.0, group_id="orders", api_name="Fetch"),
     ]
     mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][kafkajs_metrics.EXPORTER]
-    assert [one.samples[0].value for one in mine[Quantity.HEARTBEAT_REQUESTS]] == [3.0]
+    assert [item.samples[0].value for item in mine[Quantity.HEARTBEAT_REQUESTS]] == [3.0]
 
 
 def test_twins_count_once_and_the_fuller_one_stays() -> None:
@@ -131,7 +131,7 @@ def test_twins_count_once_and_the_fuller_one_stays() -> None:
         mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][
             java_metrics.JMX_EXPORTER
         ]
-        assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [5]
+        assert [len(item.samples) for item in mine[Quantity.HEARTBEATS]] == [5]
 
 
 def test_of_twins_without_samples_it_makes_no_difference_which_stays() -> None:
@@ -172,7 +172,7 @@ def test_a_pod_that_came_back_at_another_address_has_one_series() -> None:
         mine = resolver.by_group(some, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][
             java_metrics.JMX_EXPORTER
         ]
-        assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [5]
+        assert [len(item.samples) for item in mine[Quantity.HEARTBEATS]] == [5]
 
 
 def test_the_convention_that_tells_most_is_followed() -> None:
@@ -180,8 +180,8 @@ def test_the_convention_that_tells_most_is_followed() -> None:
     client = {"client_id": "consumer-orders-1"}
     jmx = [
         series(name, **client)
-        for one in java_metrics.JMX_EXPORTER.needed
-        for name in _names(java_metrics.JMX_EXPORTER, one)
+        for item in java_metrics.JMX_EXPORTER.needed
+        for name in _names(java_metrics.JMX_EXPORTER, item)
     ]
     micrometer = [series(_names(java_metrics.MICROMETER, Quantity.HEARTBEATS)[0], **client, kafka_version="4.4.0")]
     of_java = known_conventions.of_library("java")
@@ -201,8 +201,12 @@ def test_no_two_conventions_claim_one_series() -> None:
     for convention in known_conventions.CONVENTIONS:
         for metric in convention.metrics:
             for name in metric.names:
-                told = {metric.thread_label} if metric.thread_label else convention.with_labels
-                labels = {"__name__": name, **dict.fromkeys(told, "x"), **dict(metric.matchers)}
+                report = {metric.thread_label} if metric.thread_label else convention.with_labels
+                labels = {"__name__": name, **dict.fromkeys(report, "x"), **dict(metric.matchers)}
                 assert convention.metric_of(labels) is metric
-                claims = [one.name for one in known_conventions.CONVENTIONS if one.metric_of(labels) is not None]
+                claims = [
+                    convention.name
+                    for convention in known_conventions.CONVENTIONS
+                    if convention.metric_of(labels) is not None
+                ]
                 assert claims == [convention.name], name

@@ -61,12 +61,12 @@ def test_growth_of_an_unbroken_counter_is_its_difference(before: list[int], afte
 def test_samples_that_are_no_number_are_dropped() -> None:
     """NaN and infinities are holes, not values."""
     series = at(1, math.nan, math.inf, -math.inf, 2)
-    assert [(one.time_s, one.value) for one in series.samples] == [(0.0, 1), (40.0, 2)]
+    assert [(sample.time_s, sample.value) for sample in series.samples] == [(0.0, 1), (40.0, 2)]
 
 
 def test_series_can_be_cut_off() -> None:
     """What came after the moment is gone; what came at it stays."""
-    assert [one.time_s for one in at(1, 2, 3).until(10.0).samples] == [0.0, 10.0]
+    assert [sample.time_s for sample in at(1, 2, 3).until(10.0).samples] == [0.0, 10.0]
 
 
 @pytest.mark.parametrize(

@@ -444,10 +444,10 @@ async def test_a_deleted_policy_leaves_pods_with_the_values_and_an_event_that_na
     stage.policies.events.clear()
     for _ in range(3):
         await stage.cycle()
-    told = [event for event in stage.policies.events if event.reason == "CanaryEnded"]
-    assert [(event.policy, event.warning) for event in told] == [("orders", True)]
-    assert "policy shop/orders was deleted in the middle of a canary of sessionTimeout 30s → 17s" in told[0].message
-    assert told[0].message.endswith(f"kubectl -n shop delete pod {pods}")
+    report = [event for event in stage.policies.events if event.reason == "CanaryEnded"]
+    assert [(event.policy, event.warning) for event in report] == [("orders", True)]
+    assert "policy shop/orders was deleted in the middle of a canary of sessionTimeout 30s → 17s" in report[0].message
+    assert report[0].message.endswith(f"kubectl -n shop delete pod {pods}")
     assert (len(evicted(stage)), stage.workloads.writes) == (2, [])
 
 

@@ -10,7 +10,7 @@ from tests.support.worlds import NOW
 
 MINUTE = timedelta(minutes=1)
 PODS = worlds.pods()
-OURS = [worlds.member(one) for one in PODS]
+OURS = [worlds.member(pod) for pod in PODS]
 OTHER = Member("m-1", "10.9.0.1", "batch")
 
 
@@ -19,7 +19,7 @@ def look(
 ) -> ForeignMembers:
     """Look at the group once more, and keep what was seen in the last ten minutes."""
     now = NOW + minute * MINUTE
-    running = tuple(one for one in PODS if one in pods)
+    running = tuple(pod for pod in PODS if pod in pods)
     return foreign_members.observe(known, running, members, now=now, keep_since=now - 10 * MINUTE)
 
 

@@ -150,7 +150,7 @@ async def test_changed_member_ids_are_counted_between_cycles() -> None:
     stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.java_settings())
     gatherer = stage.gatherer(JavaPrometheus())
     for number in range(4):
-        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
+        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(pod, number) for pod in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
         found = (await gatherer.gather([policy]))[policy.key]
     assert isinstance(found, DecisionInput)
@@ -163,7 +163,7 @@ async def test_a_policy_that_was_away_begins_a_new_ledger() -> None:
     stage, policy = stages.calm(), worlds.policy()
     gatherer = stage.gatherer()
     for number, wanted in enumerate(([policy], [dataclasses.replace(policy, key=ObjectKey("shop", "b"))], [policy])):
-        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
+        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(pod, number) for pod in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
         found = await gatherer.gather(wanted)
     situation = found[policy.key]
@@ -290,8 +290,8 @@ async def test_a_quantity_is_asked_once_whatever_it_is_called() -> None:
     asked = [set(counters.names_in(query)) for query in stage.prometheus.queries]
     assert len(asked) == len(READ) - len(OF_CONSUMER_PROTOCOL)
     assert any(
-        {"kafka_consumer_heartbeat_total", counters.JMX.by_quantity[Quantity.HEARTBEATS].names[0]} <= one
-        for one in asked
+        {"kafka_consumer_heartbeat_total", counters.JMX.by_quantity[Quantity.HEARTBEATS].names[0]} <= item
+        for item in asked
     )
 
 
@@ -307,7 +307,7 @@ async def test_a_group_is_remembered_as_it_last_stood_still() -> None:
     """While partitions are being moved nobody can count them; who was never seen still has nothing to remember."""
     stage = stages.calm()
     gatherer, policy = stage.gatherer(), worlds.policy()
-    still = worlds.group([dataclasses.replace(worlds.member(one), partitions=4) for one in worlds.pods()])
+    still = worlds.group([dataclasses.replace(worlds.member(pod), partitions=4) for pod in worlds.pods()])
 
     async def gathered(*, rebalancing: bool) -> DecisionInput:
         group = worlds.group(rebalancing=True) if rebalancing else still
@@ -355,7 +355,7 @@ async def test_a_pod_proves_nothing_by_a_look_at_its_address_from_before_it_bega
     count = IN_A_CYCLE + 2
     stage, policies = stages.fleet(count), fleet_policies(count)
     stage.grants = {}
-    theirs = {one.group_id: worlds.group([Member("payments-1", "10.9.9.9")]) for one in policies}
+    theirs = {policy.group_id: worlds.group([Member("payments-1", "10.9.9.9")]) for policy in policies}
     stage.groups.groups = {"main": {**theirs}}
     gatherer = stage.gatherer()
     await gatherer.gather(policies)
@@ -363,13 +363,13 @@ async def test_a_pod_proves_nothing_by_a_look_at_its_address_from_before_it_bega
     reused = (dataclasses.replace(worlds.pod(7), ip="10.9.9.9", started=NOW + worlds.seconds(30)),)
     for policy in policies:
         stage.workloads.edit(policy.workload.key, pods=reused)
-    stage.groups.groups = {"main": {one.group_id: worlds.group() for one in policies}}
+    stage.groups.groups = {"main": {policy.group_id: worlds.group() for policy in policies}}
     found = await gatherer.gather(policies)
-    asked = {one for _, ids in stage.groups.requests[len(stage.groups.requests) // 2 :] for one in ids}
+    asked = {item for _, ids in stage.groups.requests[len(stage.groups.requests) // 2 :] for item in ids}
     assert len(asked) == IN_A_CYCLE  # two were not looked at since
-    assert {one.reason for one in found.values() if isinstance(one, Finding)} == {Reason.GROUP_NOT_OWNED}
+    assert {item.reason for item in found.values() if isinstance(item, Finding)} == {Reason.GROUP_NOT_OWNED}
     assert len(found) == count
-    assert all(isinstance(one, Finding) for one in found.values())
+    assert all(isinstance(item, Finding) for item in found.values())
 
 
 class Rendezvous:
@@ -457,11 +457,11 @@ async def test_a_changed_member_id_was_seen_when_the_group_was_read() -> None:
         grants=stage.grants,
     )
     for number in range(2):
-        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
+        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(pod, number) for pod in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
         await gatherer.gather([policy])
     changes = gatherer._memories[policy.key].ledger.changes
-    assert {one.at for one in changes} == {groups.answered}
+    assert {change.at for change in changes} == {groups.answered}
     assert stage.clock.now() > groups.answered
 
 

@@ -138,10 +138,13 @@ def restarting() -> Bench:
         if one.labels["__name__"] != beats:
             return [Series.from_raw(one.labels, [(at, max(0.0, value)) for at, value in pairs])]
         later = {**one.labels, "member_id": "another"}
-        ended, born = [one for one in pairs if one[0] < half_s], [(at, (at - half_s) // 5) for at, _ in pairs]
-        return [Series.from_raw(one.labels, ended), Series.from_raw(later, [one for one in born if one[0] >= half_s])]
+        ended, born = [pair for pair in pairs if pair[0] < half_s], [(at, (at - half_s) // 5) for at, _ in pairs]
+        return [
+            Series.from_raw(one.labels, ended),
+            Series.from_raw(later, [item for item in born if item[0] >= half_s]),
+        ]
 
-    bench.prometheus.series = [kept for one in bench.prometheus.series for kept in reset(one)]
+    bench.prometheus.series = [item for series_ in bench.prometheus.series for item in reset(series_)]
     return bench
 
 
@@ -202,15 +205,15 @@ async def test_a_disorderly_answer_changes_nothing(world: str, disorder: str, ph
 async def test_a_fault_writes_nothing_and_its_end_lets_the_cure_through(failure: str) -> None:
     """A whole operator in a storm: as long as answers are bad nothing is written, and then once."""
     stage = long_running(stages.storm())
-    told = ToldPrometheus(counters.exported(stage.prometheus.answers, KAFKAJS))
-    told.fault = FAILURES[failure]
-    stage.prometheus = told  # type: ignore[assignment]  # it answers likewise
+    report = ToldPrometheus(counters.exported(stage.prometheus.answers, KAFKAJS))
+    report.fault = FAILURES[failure]
+    stage.prometheus = report  # type: ignore[assignment]  # it answers likewise
     stage.restart()
     for _ in range(3):
         await stage.cycle()
         assert stage.workloads.writes == []
         assert stage.condition("MetricsAvailable")[0] == "False"
-    told.fault = None
+    report.fault = None
     await stage.cycle()
     assert len(stage.workloads.writes) == 1
 
@@ -219,11 +222,11 @@ async def test_a_fault_writes_nothing_and_its_end_lets_the_cure_through(failure:
 async def test_a_fault_that_lasts_is_told_once(failure: str) -> None:
     """A sentence that changes with each cycle would be a status write each cycle."""
     stage = long_running(stages.calm())
-    told = ToldPrometheus(counters.exported(stage.prometheus.answers, KAFKAJS))
-    stage.prometheus = told  # type: ignore[assignment]  # it answers likewise
+    report = ToldPrometheus(counters.exported(stage.prometheus.answers, KAFKAJS))
+    stage.prometheus = report  # type: ignore[assignment]  # it answers likewise
     stage.restart()
     await stage.cycle()
-    told.fault = FAILURES[failure]
+    report.fault = FAILURES[failure]
     assert (await stage.cycle()).status_writes == 1
     for _ in range(3):
         assert (await stage.cycle()).status_writes == 0
@@ -234,9 +237,12 @@ def _whole_record_since(found: DecisionInput, bench: Bench) -> Record | Unknown:
     assert isinstance(found.record, Record)
     until_s = math.floor(found.now.timestamp())
     since = found.record.since - reading_plan.BASELINE_MARGIN
-    cut = [Series(one.labels, one.samples.between(since.timestamp(), until_s)) for one in bench.prometheus.series]
+    cut = [
+        Series(series_.labels, series_.samples.between(since.timestamp(), until_s))
+        for series_ in bench.prometheus.series
+    ]
     group = (POLICY.key.namespace, POLICY.group_id)
-    mine = resolver.by_group([one for one in cut if one.samples], known_conventions.CONVENTIONS, {group})[group]
+    mine = resolver.by_group([item for item in cut if item.samples], known_conventions.CONVENTIONS, {group})[group]
     convention, observed = resolver.followed(mine, known_conventions.of_library(POLICY.library))
     watched = RecordScope(POLICY, found.workload.pods, None, (), found.record.since, found.now)
     return record.measure(watched, observed, convention, query=str)

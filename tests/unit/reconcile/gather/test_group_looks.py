@@ -70,7 +70,7 @@ class Brokers(FakeGroups):
         if self.each_s:
             await self.time.sleep(self.each_s * len(group_ids))
         await super().describe(cluster, group_ids, within=within)
-        return {one: LATE if one in self.late else self._known(cluster, one) for one in group_ids}
+        return {item: LATE if item in self.late else self._known(cluster, item) for item in group_ids}
 
     def _known(self, cluster: str, group_id: str) -> Group | UnreadableGroup:
         return self.groups[cluster].get(group_id) or Group(group_id, worlds.group().state, ())
@@ -95,7 +95,7 @@ class Bench:
         """Look as a cycle does; return who is unread."""
         found = await self.looks.at(cluster).look(group_ids, first=first)
         assert set(found.groups) == set(group_ids)
-        return {one for one, look in found.groups.items() if isinstance(look.group, UnreadableGroup)}
+        return {name for name, look in found.groups.items() if isinstance(look.group, UnreadableGroup)}
 
     def forget_requests(self) -> None:
         """Count again."""
@@ -105,7 +105,7 @@ class Bench:
 
     def read(self, cluster: str = "main") -> list[str]:
         """Return who was asked for since then."""
-        return [one for name, ids in self.brokers.requests if name == cluster for one in ids]
+        return [item for name, ids in self.brokers.requests if name == cluster for item in ids]
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ async def test_who_was_asked_for_longest_ago_is_next(bench: Bench) -> None:
     in_lots = set(bench.read()[len(MANY) :])
     bench.forget_requests()
     await bench.look([*MANY, "new"], first=["g00042", "g00001"])
-    expected = ["new", "g00042", "g00001", *(one for one in MANY if one not in in_lots)]
+    expected = ["new", "g00042", "g00001", *(item for item in MANY if item not in in_lots)]
     assert bench.read()[: len(expected)] == expected
 
 

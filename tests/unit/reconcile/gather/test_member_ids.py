@@ -198,7 +198,7 @@ def test_there_are_never_more_changes_than_new_ids(history: list[Look]) -> None:
     """Each change needs an id that was not there at the look before."""
     fresh = 0
     for (_, earlier), (_, later) in itertools.pairwise(history):
-        fresh += len({one.member_id for one in later} - {one.member_id for one in earlier})
+        fresh += len({item.member_id for item in later} - {item.member_id for item in earlier})
     assert changes(*history) <= fresh
 
 
@@ -207,5 +207,5 @@ def test_ids_are_remembered_only_of_living_pods(history: list[Look]) -> None:
     """A ledger is no archive."""
     pods, members = history[-1]
     ledger = seen(*history)
-    assert set(ledger.ids) == {(one.uid, one.restarts) for one in pods}
-    assert ledger.bygone <= {one.member_id for one in members}
+    assert set(ledger.ids) == {(pod.uid, pod.restarts) for pod in pods}
+    assert ledger.bygone <= {member.member_id for member in members}

@@ -121,7 +121,7 @@ async def test_the_status_says_which_model_was_asked() -> None:
     stage = stages.calm()
     stage.models.stored = [fitted.fitted()]
     await stage.cycle()
-    told = (
+    report = (
         "ConsumerGroupModel orders (14 days until 2026-03-01) expects evictions a month: under 0.01 (at most 0.048) "
         "for silence at the values set; no values are compared: group orders is PreparingRebalance with 0 members and "
         "has no partitions assigned that could be counted"
@@ -131,7 +131,7 @@ async def test_the_status_says_which_model_was_asked() -> None:
         "name": "orders",
         "days": 14,
         "until": "2026-03-01",
-        "message": told,
+        "message": report,
     }
     assert stage.message("Recommended").endswith("left as it is")
     writes = stage.policies.writes
@@ -167,6 +167,6 @@ async def test_without_a_model_the_status_rests_on_the_record() -> None:
     """And says why."""
     stage = stages.calm()
     await stage.cycle()
-    told = "No fitted model: no ConsumerGroupModel names the group"
-    assert stage.policies.status_of(stages.ORDERS)["model"] == {"source": "Own", "message": told}
+    report = "No fitted model: no ConsumerGroupModel names the group"
+    assert stage.policies.status_of(stages.ORDERS)["model"] == {"source": "Own", "message": report}
     assert stage.message("Recommended").endswith("left as it is")

@@ -124,8 +124,8 @@ async def test_what_was_read_before_the_broker_told_is_read_again() -> None:
     payments = dataclasses.replace(policy, key=ObjectKey("shop", "payments"), group_id="payments")
     stage.groups.groups["main"]["payments"] = dataclasses.replace(worlds.group([]), group_id="payments")
     found = await gatherer.gather([policy, payments])
-    records = [one.record for one in found.values() if isinstance(one, DecisionInput)]
-    assert [isinstance(one, Record) for one in records] == [False, True]
+    records = [item.record for item in found.values() if isinstance(item, DecisionInput)]
+    assert [isinstance(record, Record) for record in records] == [False, True]
     stage.groups.groups["main"]["orders"] = worlds.group([member("billing", host=pod.ip) for pod in worlds.pods()])
     for _ in range(4):
         stage.clock.advance(stages.MINUTE)

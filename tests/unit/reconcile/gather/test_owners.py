@@ -60,9 +60,9 @@ async def test_a_foreign_group_is_shown_to_nobody() -> None:
         seen.append(readable(stage, await stage.cycle()))
         await stage.cycle()
         assert stage.condition("Ready") == ("False", "GroupNotOwned")
-        assert [one["type"] for one in status(stage)["conditions"]] == ["Ready"]
+        assert [condition["type"] for condition in status(stage)["conditions"]] == ["Ready"]
         assert stage.workloads.writes == []
-    assert all(one == seen[0] for one in seen)
+    assert all(item == seen[0] for item in seen)
 
 
 async def test_a_storm_is_seen_though_a_look_may_find_no_member() -> None:
@@ -132,7 +132,7 @@ async def test_a_workload_without_pods_keeps_its_group_through_a_change_of_leade
         await stage.cycle()
         assert stage.condition("Ready") == ("True", "Watching")
         seen.append(status(stage))
-    assert all(one == seen[0] for one in seen)
+    assert all(item == seen[0] for item in seen)
     stage.workloads.stored[CONSUMER] = with_pods
     await stage.cycle()
     assert stage.condition("Ready") == ("False", "GroupNotOwned")
@@ -153,7 +153,7 @@ async def test_a_storm_without_members_is_cured() -> None:
 
 async def test_what_an_older_version_showed_is_taken_back() -> None:
     """It did not ask whose the group was; what was written to the workload stays known."""
-    stage = stage_with(worlds.group([worlds.member(one) for one in worlds.pods()], rebalancing=True))
+    stage = stage_with(worlds.group([worlds.member(pod) for pod in worlds.pods()], rebalancing=True))
     await stage.cycle()
     before = status(stage)
     assert before["applied"]
@@ -165,7 +165,7 @@ async def test_what_an_older_version_showed_is_taken_back() -> None:
     after = status(stage)
     assert set(after) == {"observedGeneration", "verdict", "reason", "applied", "conditions"}
     assert (after["applied"], after["verdict"]) == (before["applied"], "Unknown")
-    assert [one["reason"] for one in after["conditions"]] == ["GroupNotOwned"]
+    assert [condition["reason"] for condition in after["conditions"]] == ["GroupNotOwned"]
 
 
 async def test_what_new_pods_depend_on_outlasts_a_proof() -> None:

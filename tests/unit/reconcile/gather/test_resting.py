@@ -201,7 +201,7 @@ async def test_what_is_counted_ends_the_rest_at_once(what: str) -> None:
 async def test_metrics_that_end_end_the_rest() -> None:
     """What is not measured any more is unknown, never as before."""
     answers = {
-        quantity: [Series(one.labels, one.samples.between(0, worlds.NOW.timestamp())) for one in group]
+        quantity: [Series(item.labels, item.samples.between(0, worlds.NOW.timestamp())) for item in group]
         for quantity, group in calm().items()
     }
     found = await gathered(answers, 3)

@@ -99,7 +99,9 @@ def test_namespaces_are_owned_one_by_one() -> None:
 
 def test_forged_claims_cost_few_looks_and_hide_no_owner() -> None:
     """Who may write statuses of one namespace names others in it at will; those in most namespaces are read first."""
-    forged = [claim(Installation(f"t/{one}", names_namespaces=False), f"f{one}", namespace="evil") for one in range(50)]
+    forged = [
+        claim(Installation(f"t/{index}", names_namespaces=False), f"f{index}", namespace="evil") for index in range(50)
+    ]
     claims = by_namespace([*forged, claim(OTHER, "a"), claim(OTHER, "b", namespace="billing"), claim(MINE, "c")])
     names = others_to_read(claims, MINE)
     assert names[0] == OTHER.name
@@ -120,14 +122,14 @@ INSTALLATIONS: Final = [Installation(f"tuner/{number}", names_namespaces=number 
 def test_all_that_run_name_the_same_owner(order: list[Installation], run: list[bool], count: int) -> None:
     """So two that see the same statuses and Leases never write the same ones, and one that runs always does."""
     there = order[:count]
-    claims = by_namespace(claim(one, f"p{place}", created=str(place)) for place, one in enumerate(there))
+    claims = by_namespace(claim(item, f"p{place}", created=str(place)) for place, item in enumerate(there))
     looks: dict[str, LeaseLook] = {
-        one.name: lease(*(["shop"] if one.names_namespaces else []), ago=timedelta(0) if runs else LONG_AGO)
-        for one, runs in zip(order, run, strict=True)
+        item.name: lease(*(["shop"] if item.names_namespaces else []), ago=timedelta(0) if runs else LONG_AGO)
+        for item, runs in zip(order, run, strict=True)
     }
-    running = [one for one, runs in zip(order, run, strict=True) if runs and one in there]
+    running = [item for item, runs in zip(order, run, strict=True) if runs and item in there]
     named = [
-        found.name if (found := owners(claims, one, looks, now=worlds.NOW).get("shop")) is not None else one.name
-        for one in running
+        found.name if (found := owners(claims, item, looks, now=worlds.NOW).get("shop")) is not None else item.name
+        for item in running
     ]
     assert len(set(named)) == min(len(running), 1)

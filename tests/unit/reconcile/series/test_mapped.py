@@ -21,13 +21,13 @@ from heartbeat_tuner.reconcile.series import mapped
 from tests.support import counters, stages, worlds
 from tests.support.worlds import HOUR, NOW
 
-OWN_NAMES = {one.camel: f"site_{one.name.lower()}" for one in counters.KAFKAJS.by_quantity}
+OWN_NAMES = {item.camel: f"site_{item.name.lower()}" for item in counters.KAFKAJS.by_quantity}
 MAPS = Naming(names=OWN_NAMES)
 SITE = Convention(
     name="site",
     title="the site's rules",
     libraries=("kafkajs",),
-    metrics=tuple(Metric(one, (OWN_NAMES[one.camel],)) for one in counters.KAFKAJS.by_quantity),
+    metrics=tuple(Metric(item, (OWN_NAMES[item.camel],)) for item in counters.KAFKAJS.by_quantity),
     group_label="group_id",
 )
 
@@ -158,7 +158,7 @@ async def test_a_prometheus_that_is_down_is_not_asked_for_each(cause: MetricsCau
     source.errors = {name: MetricsUnavailableError("failed", tried="it", cause=cause) for name in names}
     found = await read(source, *map(policy, names))
     assert len(source.queries) == asked
-    assert [one.reason for one in found.values() if isinstance(one, Unknown)] == [reason] * 3
+    assert [item.reason for item in found.values() if isinstance(item, Unknown)] == [reason] * 3
 
 
 async def test_requests_are_bounded_and_everybody_has_a_turn() -> None:
@@ -169,10 +169,10 @@ async def test_requests_are_bounded_and_everybody_has_a_turn() -> None:
         source = SitePrometheus([])
         found = await read(source, *policies, at=NOW + timedelta(minutes=minute))
         assert len(source.queries) == mapped.REQUESTS
-        left = [one for one in found.values() if isinstance(one, Unknown)]
-        assert [one.reason for one in left] == [Reason.NOT_READ_YET] * 5
-        served |= {key for key, one in found.items() if not isinstance(one, Unknown)}
-    assert served == {one.key for one in policies}
+        left = [item for item in found.values() if isinstance(item, Unknown)]
+        assert [item.reason for item in left] == [Reason.NOT_READ_YET] * 5
+        served |= {key for key, item in found.items() if not isinstance(item, Unknown)}
+    assert served == {policy.key for policy in policies}
 
 
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=2), st.integers(1, 60), min_size=1), st.integers(0, 10_000))

@@ -71,8 +71,8 @@ def scrapes(
 ) -> list[tuple[float, float]]:
     """Return the scrapes of a counter that grows by one in 5 s and begins again at resets."""
     first = math.ceil(begin.timestamp() / SCRAPE_S)
-    times = [SCRAPE_S * one + number for one in range(first, int(end.timestamp() / SCRAPE_S))]
-    starts = [begin.timestamp(), *(one.timestamp() for one in resets)]
+    times = [SCRAPE_S * index + number for index in range(first, int(end.timestamp() / SCRAPE_S))]
+    starts = [begin.timestamp(), *(reset.timestamp() for reset in resets)]
     return [(at, (at - max(start for start in starts if start <= at)) // 5.0) for at in times]
 
 
@@ -86,15 +86,17 @@ def seen(reader: MetricsReader, policy: Policy) -> Seen:
 def whole(series: Sequence[Series], policy: Policy, *, at: datetime) -> Seen:
     """Return what one read of the whole window brings of a policy's group."""
     until_s = math.floor(at.timestamp())
-    cut = [Series(one.labels, one.samples.between(until_s - reading_plan.WINDOW_S, until_s)) for one in series]
+    cut = [
+        Series(series_.labels, series_.samples.between(until_s - reading_plan.WINDOW_S, until_s)) for series_ in series
+    ]
     groups = {(policy.key.namespace, policy.group_id)}
-    found = resolver.by_group([one for one in cut if one.samples], known_conventions.CONVENTIONS, groups)
+    found = resolver.by_group([item for item in cut if item.samples], known_conventions.CONVENTIONS, groups)
     return _plain(found.get((policy.key.namespace, policy.group_id), {}).get(KAFKAJS, {}))
 
 
 def _plain(observed: Any) -> Seen:
     return {
-        quantity: {tuple(sorted(one.labels.items())): list(one.samples.pairs()) for one in group}
+        quantity: {tuple(sorted(item.labels.items())): list(item.samples.pairs()) for item in group}
         for quantity, group in observed.items()
         if group
     }
@@ -102,7 +104,7 @@ def _plain(observed: Any) -> Seen:
 
 def lengths_s(requests: Sequence[Request]) -> list[float]:
     """Return how far back requests reach."""
-    return [one.asked.window_s for one in requests]
+    return [request.asked.window_s for request in requests]
 
 
 async def catch_up(
@@ -124,7 +126,7 @@ async def test_after_a_start_the_window_is_read_backwards_in_slices() -> None:
     reader = MetricsReader(prometheus)
     await reader.read([policy], now=NOW)
     assert len(prometheus.requests) == 4 * QUANTITIES
-    ends = [one.at for one in prometheus.requests[::QUANTITIES]]
+    ends = [request.at for request in prometheus.requests[::QUANTITIES]]
     assert ends == sorted(ends, reverse=True)
     assert ends[0] == NOW
     assert seen(reader, policy) == whole(prometheus.series, policy, at=NOW)
@@ -186,7 +188,7 @@ async def test_what_nobody_asks_for_any_more_is_forgotten() -> None:
 
 async def test_only_series_of_the_policies_groups_are_kept() -> None:
     """A namespace may export a thousand groups that no policy names."""
-    others = [one for number in range(20) for one in exported("shop", f"other-{number}")]
+    others = [item for number in range(20) for item in exported("shop", f"other-{number}")]
     prometheus = ToldPrometheus([*exported("shop"), *others])
     reader = MetricsReader(prometheus)
     await reader.read([policy_of("shop")], now=NOW)
@@ -220,7 +222,7 @@ async def test_samples_that_come_late_are_read() -> None:
     for minute in range(5):
         prometheus.now_s = (NOW + minute * MINUTE).timestamp()
         await reader.read([policy], now=NOW + minute * MINUTE)
-    visible = [one.until((NOW + 4 * MINUTE).timestamp() - 40.0) for one in prometheus.series]
+    visible = [series_.until((NOW + 4 * MINUTE).timestamp() - 40.0) for series_ in prometheus.series]
     assert seen(reader, policy) == whole(visible, policy, at=NOW + 4 * MINUTE)
 
 
@@ -243,13 +245,13 @@ async def test_samples_that_come_very_late_are_read_too() -> None:
 async def test_what_is_too_much_is_split_and_never_asked_again_as_it_was() -> None:
     """By namespaces first, then by time."""
     names = [f"team{number}" for number in range(8)]
-    prometheus = ToldPrometheus([one for name in names for one in exported(name)])
+    prometheus = ToldPrometheus([item for name in names for item in exported(name)])
     prometheus.most_samples = 150
     reader, policies = MetricsReader(prometheus), [policy_of(name) for name in names]
     for _ in range(12):
         asked = len(prometheus.requests)
         await reader.read(policies, now=NOW)
-        queries = [(one.query, one.at) for one in prometheus.requests[asked:]]
+        queries = [(request.query, request.at) for request in prometheus.requests[asked:]]
         assert len(queries) == len(set(queries))
     for policy in policies:
         assert seen(reader, policy) == whole(prometheus.series, policy, at=NOW)
@@ -258,8 +260,8 @@ async def test_what_is_too_much_is_split_and_never_asked_again_as_it_was() -> No
 async def test_one_namespaces_flood_costs_only_that_namespace() -> None:
     """Its policies say which namespace has too many series; the others are read as ever, in every cycle."""
     names = [f"team{number}" for number in range(8)]
-    flood = [one for number in range(100) for one in exported("team3", f"flood-{number}", begin=NOW - MINUTE)]
-    prometheus = ToldPrometheus([*(one for name in names for one in exported(name)), *flood])
+    flood = [item for number in range(100) for item in exported("team3", f"flood-{number}", begin=NOW - MINUTE)]
+    prometheus = ToldPrometheus([*(item for name in names for item in exported(name)), *flood])
     reader, policies = MetricsReader(prometheus), [policy_of(name) for name in names]
     await reader.read(policies, now=NOW - MINUTE)
     prometheus.most_samples = 100
@@ -269,14 +271,14 @@ async def test_one_namespaces_flood_costs_only_that_namespace() -> None:
         assert len(prometheus.requests) <= REQUESTS
     for policy in policies:
         if policy.key.namespace == "team3":
-            told = reader.of(policy)
-            assert isinstance(told, Unknown)
-            assert told.reason is Reason.TOO_MANY_SERIES
-            assert "namespace team3 has more series" in told.message
-            assert "team4" not in told.message
+            report = reader.of(policy)
+            assert isinstance(report, Unknown)
+            assert report.reason is Reason.TOO_MANY_SERIES
+            assert "namespace team3 has more series" in report.message
+            assert "team4" not in report.message
         else:
             assert seen(reader, policy) == whole(prometheus.series, policy, at=NOW + 3 * MINUTE)
-    assert len([one for one in prometheus.requests if "team3" in one.asked.namespaces]) == 1
+    assert len([request for request in prometheus.requests if "team3" in request.asked.namespaces]) == 1
 
 
 async def test_a_flood_that_is_over_is_read_again() -> None:
@@ -310,9 +312,9 @@ async def test_who_does_not_answer_is_asked_once_a_cycle(cause: MetricsCause) ->
     reader = MetricsReader(prometheus)
     await reader.read([policy], now=NOW)
     assert len(prometheus.requests) == 1
-    told = reader.of(policy)
-    assert isinstance(told, Unknown)
-    assert told.reason is Reason.PROMETHEUS_UNREACHABLE
+    report = reader.of(policy)
+    assert isinstance(report, Unknown)
+    assert report.reason is Reason.PROMETHEUS_UNREACHABLE
 
 
 async def test_an_answer_that_is_bad_for_one_quantity_does_not_keep_the_others_from_being_read() -> None:
@@ -326,9 +328,9 @@ async def test_an_answer_that_is_bad_for_one_quantity_does_not_keep_the_others_f
     prometheus.fault = partial
     reader = MetricsReader(prometheus)
     await reader.read([policy], now=NOW)
-    told = reader.of(policy)
-    assert isinstance(told, Unknown)
-    assert told.reason is Reason.PARTIAL_DATA
+    report = reader.of(policy)
+    assert isinstance(report, Unknown)
+    assert report.reason is Reason.PARTIAL_DATA
     prometheus.fault = None
     await reader.read([policy], now=NOW + MINUTE)
     assert seen(reader, policy) == whole(prometheus.series, policy, at=NOW + MINUTE)
@@ -348,7 +350,7 @@ async def test_a_shorter_record_is_told_where_not_all_was_read() -> None:
 async def test_requests_of_a_cycle_are_bounded_and_who_was_left_comes_first() -> None:
     """Namespaces of which each needs requests of its own are read in turns, each with all its quantities."""
     names = [f"team{number:02}" for number in range(16)]
-    prometheus = ToldPrometheus([one for name in names for one in exported(name, pods=4)])
+    prometheus = ToldPrometheus([item for name in names for item in exported(name, pods=4)])
     reader, policies = MetricsReader(prometheus), [policy_of(name) for name in names]
     await reader.read(policies, now=NOW)
     prometheus.most_samples = 100  # one namespace's six minutes, or three namespaces' two
@@ -357,11 +359,11 @@ async def test_requests_of_a_cycle_are_bounded_and_who_was_left_comes_first() ->
         prometheus.requests.clear()
         now = NOW + minute * MINUTE
         await reader.read(policies, now=now)
-        assert len([one for one in prometheus.requests if one.at == now]) <= REQUESTS
+        assert len([request for request in prometheus.requests if request.at == now]) <= REQUESTS
         known.append({policy.key.namespace for policy in policies if not isinstance(reader.of(policy), Unknown)})
-    told = next(found for policy in policies if isinstance(found := reader.of(policy), Unknown))
-    assert told.reason is Reason.NOT_READ_YET
-    assert "was spent before namespace team" in told.message
+    report = next(found for policy in policies if isinstance(found := reader.of(policy), Unknown))
+    assert report.reason is Reason.NOT_READ_YET
+    assert "was spent before namespace team" in report.message
     assert set().union(*known) == set(names)
 
 
@@ -372,7 +374,7 @@ def test_a_fleet_s_need_is_what_its_queries_weigh() -> None:
     """
     names = [f"team{number:02}" for number in range(20)]
     quantities = [metric.quantity for metric in KAFKAJS.metrics]
-    sizes = {(one, name): Size(1500, 1500 / SCRAPE_S) for one in quantities for name in names}
+    sizes = {(quantity, name): Size(1500, 1500 / SCRAPE_S) for quantity in quantities for name in names}
     for length_s, requests, weight in ((120.0, 10, 3.6e6), (360.0, 20, 6e6), (600.0, 25, 8.4e6)):
         missing = {name: dict.fromkeys(quantities, Span(0.0, length_s)) for name in names}
         assert reading_plan.needed(missing, sizes) == Need(requests, weight)
@@ -381,7 +383,7 @@ def test_a_fleet_s_need_is_what_its_queries_weigh() -> None:
 async def test_after_a_long_cycle_a_large_fleet_is_read_whole() -> None:
     """What was left unread would be unknown, and its statuses would make the next cycle longer still."""
     names = [f"team{number:02}" for number in range(30)]
-    prometheus = ToldPrometheus([one for name in names for one in exported(name)])
+    prometheus = ToldPrometheus([item for name in names for item in exported(name)])
     reader, policies = MetricsReader(prometheus), [policy_of(name) for name in names]
     await catch_up(reader, prometheus, policies, NOW)
     for place, size in list(reader._sizes.items()):  # as if there were two thousand pods in each
@@ -395,7 +397,7 @@ def _older_than(at: datetime, fault: told_prometheus.Fault) -> told_prometheus.F
     """Return a fault of answers whose samples are all older."""
 
     def older(query: str, body: bytes) -> bytes:
-        newest_s = max((float(one["values"][-1][0]) for one in _result(body)), default=0.0)
+        newest_s = max((float(item["values"][-1][0]) for item in _result(body)), default=0.0)
         return fault(query, body) if newest_s < at.timestamp() else body
 
     return older
@@ -461,13 +463,13 @@ def _assert_honest(reader: MetricsReader, policy: Policy, series: Sequence[Serie
 
     def later(found: Seen) -> Seen:
         cut = {
-            quantity: {labels: [one for one in pairs if one[0] > from_s] for labels, pairs in group.items()}
+            quantity: {labels: [pair for pair in pairs if pair[0] > from_s] for labels, pairs in group.items()}
             for quantity, group in found.items()
         }
         return {
-            quantity: kept
+            quantity: stored
             for quantity, group in cut.items()
-            if (kept := {labels: pairs for labels, pairs in group.items() if pairs})
+            if (stored := {labels: pairs for labels, pairs in group.items() if pairs})
         }
 
     assert later(seen(reader, policy)) == later(whole(series, policy, at=now))

@@ -22,8 +22,8 @@ def plain(numbers: "Packed | array[float]") -> list[float]:
 def rising(grown: list[int], *, scale: int) -> "array[float]":
     """Return a counter of what grows, or times in milliseconds."""
     total, found = 1_767_268_740_123, array("d")
-    for one in grown:
-        total += one
+    for item in grown:
+        total += item
         found.append(total / scale)
     return found
 

@@ -12,19 +12,19 @@ WITHIN = Span(0.0, 20.0)
 
 some_spans = st.lists(
     st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda one: Span(float(one[0]), float(min(20, sum(one)))))
-).map(lambda several: [one for one in several if one.length_s > 0])
+).map(lambda several: [item for item in several if item.length_s > 0])
 
 
 def moments(several: Spans) -> set[float]:
     """Return the whole seconds that spans cover: without a span's first, with its last."""
-    return {float(at) for at in range(21) for one in several if one.after_s < at <= one.until_s}
+    return {float(at) for at in range(21) for item in several if item.after_s < at <= item.until_s}
 
 
 def joined(several: list[Span]) -> Spans:
     """Return spans put together one by one."""
     found: Spans = ()
-    for one in several:
-        found = spans.with_span(found, one)
+    for item in several:
+        found = spans.with_span(found, item)
     return found
 
 
@@ -33,7 +33,7 @@ def test_spans_put_together_cover_what_each_covers(several: list[Span]) -> None:
     """Nothing is lost or added, and none of them touches another."""
     found = joined(several)
     assert moments(found) == moments(tuple(several))
-    assert all(one.until_s < other.after_s for one, other in itertools.pairwise(found))
+    assert all(item.until_s < other.after_s for item, other in itertools.pairwise(found))
 
 
 @given(some_spans)
@@ -53,7 +53,7 @@ def test_what_is_missing_is_the_newest_stretch_that_nothing_covers(several: list
 def test_older_time_is_cut_off(several: list[Span], at_s: int) -> None:
     """What comes after stays."""
     found = joined(several)
-    assert moments(spans.only_after(found, at_s)) == {one for one in moments(found) if one > at_s}
+    assert moments(spans.only_after(found, at_s)) == {moment for moment in moments(found) if moment > at_s}
 
 
 @given(some_spans, st.integers(1, 20))

@@ -71,7 +71,7 @@ def test_the_status_carries_it_from_leader_to_leader() -> None:
     """Another operator reads it, says the same, and calls nothing applied."""
     outcome = decided(storming())
     status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW).status
-    conditions = {one.type: one for one in status.conditions}
+    conditions = {condition.type: condition for condition in status.conditions}
     assert conditions[ConditionType.RECOMMENDED].reason is Reason.SETTINGS_NOT_IN_FORCE
     assert conditions[ConditionType.APPLIED].reason is Reason.SETTINGS_NOT_IN_FORCE
     assert conditions[ConditionType.APPLIED].status == "False"
@@ -88,8 +88,8 @@ def test_the_status_carries_it_from_leader_to_leader() -> None:
 
 def test_it_outlives_a_word_that_only_another_version_knows() -> None:
     """As the last change does."""
-    kept = SEEN.model_dump(mode="json", by_alias=True)
-    body = {**manifests.policy(), "status": {"verdict": "Marvellous", "contradicted": kept}}
+    model_dump = SEEN.model_dump(mode="json", by_alias=True)
+    body = {**manifests.policy(), "status": {"verdict": "Marvellous", "contradicted": model_dump}}
     assert parsing.status_of(body).contradicted == SEEN
     body["status"] = {"verdict": "Marvellous", "contradicted": {"reason": "Marvellous"}}
     assert parsing.status_of(body).contradicted is None

@@ -36,7 +36,9 @@ def happened(*counts: tuple[str, int, Announcement]) -> Transitions:
 def test_few_are_told_one_by_one() -> None:
     """Each Event is about its own policy, in its own words."""
     events = list(happened(("shop", MOST_ALONE, DOWN)).events())
-    assert [body["metadata"]["name"] for body, _ in events] == [f"shop-orders-{one:05}" for one in range(MOST_ALONE)]
+    assert [body["metadata"]["name"] for body, _ in events] == [
+        f"shop-orders-{index:05}" for index in range(MOST_ALONE)
+    ]
     assert {announcement for _, announcement in events} == {DOWN}
 
 
@@ -56,13 +58,13 @@ def test_many_of_a_namespace_are_one_event() -> None:
 def test_each_namespace_is_told_of_its_own_alone() -> None:
     """Neither numbers nor names of another."""
     events = [
-        (body["metadata"]["namespace"], one)
-        for body, one in happened(("bank", 300, DOWN), ("shop", 21, DOWN), ("crew", 1, DOWN)).events()
+        (body["metadata"]["namespace"], event)
+        for body, event in happened(("bank", 300, DOWN), ("shop", 21, DOWN), ("crew", 1, DOWN)).events()
     ]
-    assert [(namespace, one.count) for namespace, one in events] == [("bank", 300), ("shop", 21), ("crew", 1)]
-    for namespace, one in events:
+    assert [(namespace, event.count) for namespace, event in events] == [("bank", 300), ("shop", 21), ("crew", 1)]
+    for namespace, event in events:
         others = {"bank", "shop", "crew"} - {namespace}
-        assert not any(other in one.message for other in others)
+        assert not any(other in event.message for other in others)
 
 
 def test_different_transitions_are_not_mixed() -> None:

@@ -131,9 +131,9 @@ def test_what_is_said_of_a_change(of: WrittenChange, expected: tuple[ConditionSt
 
 def test_a_setting_that_did_not_change_may_differ_from_the_template() -> None:
     """It was not written."""
-    kept = dataclasses.replace(APPLICATION, previous=dataclasses.replace(CURED, session_timeout=seconds(1)))
+    stored = dataclasses.replace(APPLICATION, previous=dataclasses.replace(CURED, session_timeout=seconds(1)))
     of = change(*ready(90, 90), unlike_template=frozenset({Setting.FETCH_WAIT}))
-    assert said(dataclasses.replace(of, application=kept)) == DONE
+    assert said(dataclasses.replace(of, application=stored)) == DONE
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ Told = dict[tuple[str, tuple[str, ...]], float]
 
 def told(points: tuple[MetricPoint, ...]) -> Told:
     """Return points by the names of their families, without the prefix, and their labels."""
-    found = {(one.family.name, one.labels): one.number for one in points}
+    found = {(point.family.name, point.labels): point.number for point in points}
     assert len(found) == len(points)  # a series twice is one that Prometheus drops
     return found
 
@@ -189,7 +189,7 @@ def test_a_policy_that_cannot_be_read_has_its_reason() -> None:
 def test_a_surprise_says_what_the_policy_asks_for() -> None:
     """Its status says the rest."""
     points = metric_points.points(worlds.policy(), UnexpectedFailure(ValueError("x")), Status())
-    assert {one.family for one in points} == {exposed.INFO, exposed.ALLOWED_EVICTIONS}
+    assert {point.family for point in points} == {exposed.INFO, exposed.ALLOWED_EVICTIONS}
 
 
 def test_series_are_bounded_and_fit_their_families() -> None:
@@ -203,8 +203,8 @@ def test_series_are_bounded_and_fit_their_families() -> None:
     for outcome in (full, worlds_exposed.cured(), reverted):
         points = points_of(outcome)
         assert len(points) <= MOST
-        assert all(len(one.labels) == len(one.family.labels) for one in points)
-        everything |= {one.family for one in points}
+        assert all(len(point.labels) == len(point.family.labels) for point in points)
+        everything |= {point.family for point in points}
     assert everything == set(exposed.FAMILIES)
 
 

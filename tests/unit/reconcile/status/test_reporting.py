@@ -43,7 +43,7 @@ def after(*outcomes: Outcome, generation: int = 1) -> Status:
 
 def condition(status: Status, kind: ConditionType) -> tuple[ConditionStatus, Reason, str]:
     """Return what a condition says."""
-    found = next(one for one in status.conditions if one.type is kind)
+    found = next(condition for condition in status.conditions if condition.type is kind)
     return found.status, found.reason, found.message
 
 
@@ -145,9 +145,9 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
     assert (status.verdict, status.reason) == (Verdict.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
     assert condition(status, ConditionType.READY)[:2] == (ConditionStatus.FALSE, Reason.CLUSTER_UNREACHABLE)
     assert status.recommendation == before.recommendation
-    for one in status.conditions[1:]:
-        assert (one.status, one.reason) == (ConditionStatus.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
-        assert one.message == "not known while the policy is not Ready: it did not answer"
+    for item in status.conditions[1:]:
+        assert (item.status, item.reason) == (ConditionStatus.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
+        assert item.message == "not known while the policy is not Ready: it did not answer"
 
 
 @pytest.mark.parametrize(

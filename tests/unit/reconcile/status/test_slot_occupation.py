@@ -49,7 +49,7 @@ def test_slots_holders_and_pods_that_wait_are_shown() -> None:
     )
     found = slot_occupation.shown({PLACE: view}, PLACE, 4)
     assert (found.size, found.held, found.free, found.unsettled, found.gated) == (4, 1, 1, 1, 1)
-    assert [one.model_dump(exclude_none=True) for one in found.first] == [
+    assert [item.model_dump(exclude_none=True) for item in found.first] == [
         {
             "id": "orders-consumer-1f0c2a9b-0",
             "state": "Held",
@@ -60,7 +60,7 @@ def test_slots_holders_and_pods_that_wait_are_shown() -> None:
         {"id": "orders-consumer-1f0c2a9b-1", "state": "Claimed", "since": "2026-03-02T12:00:00Z"},
         {"id": "orders-consumer-1f0c2a9b-2", "state": "Free", "since": "2026-03-02T12:00:00Z"},
     ]
-    assert [one.model_dump() for one in found.gated_pods] == [
+    assert [gated_pod.model_dump() for gated_pod in found.gated_pods] == [
         {"pod": "pod-next", "id": "orders-consumer-1f0c2a9b-0", "since": "2026-03-02T12:00:00Z"}
     ]
 
@@ -76,9 +76,12 @@ def test_of_many_slots_the_first_are_shown_and_all_are_counted() -> None:
     )
     found = slot_occupation.shown({PLACE: View(slots, [*pods, *gated, without_id], NOW)}, PLACE, count)
     assert (found.held, found.unsettled, found.gated) == (count - 1, 1, count + 1)
-    assert [one.id.rpartition("-")[2] for one in found.first] == [str(number) for number in range(MAX_SLOTS)]
+    assert [item.id.rpartition("-")[2] for item in found.first] == [str(number) for number in range(MAX_SLOTS)]
     assert (found.first[0].state, found.first[0].since) == ("Edited", None)
-    assert [one.pod for one in found.gated_pods] == ["odd", *(f"pod-g{number}" for number in range(MAX_GATED - 1))]
+    assert [gated_pod.pod for gated_pod in found.gated_pods] == [
+        "odd",
+        *(f"pod-g{number}" for number in range(MAX_GATED - 1)),
+    ]
     assert found.gated_pods[0].id is None
 
 

@@ -281,14 +281,14 @@ async def test_an_api_server_that_does_not_answer_is_not_asked_for_ever() -> Non
     """Ten thousand writes that time out one after the other would be a cycle of hours; the next one tries again."""
     reporting = Reporting(*(f"orders-{number:03}" for number in range(statuses.UNANSWERED + 50)))
     reporting.policies.error = ApiServerError("the API server did not answer")
-    with structlog.testing.capture_logs() as told:
+    with structlog.testing.capture_logs() as report:
         found = await reporting.cycle(Blocked(UNREACHABLE))
-    assert [one.written for one in found] == [None] * len(found)
+    assert [item.written for item in found] == [None] * len(found)
     assert reporting.policies.attempts == statuses.UNANSWERED
-    (line,) = told
+    (line,) = report
     assert (line["event"], line["count"]) == ("status not written, the next cycle tries again", len(found))
     reporting.policies.error = None
-    assert {one.written for one in await reporting.cycle(Blocked(UNREACHABLE))} == {True}
+    assert {item.written for item in await reporting.cycle(Blocked(UNREACHABLE))} == {True}
 
 
 async def test_refusals_of_some_keep_nobody_else_waiting() -> None:
@@ -302,11 +302,11 @@ async def test_refusals_of_some_keep_nobody_else_waiting() -> None:
 async def test_a_mass_transition_is_one_event_and_one_line() -> None:
     """A broker goes down, and all policies of the namespace with it: nobody reads a thousand Events."""
     reporting = Reporting(*(f"orders-{number:03}" for number in range(MOST_ALONE + 1)))
-    with structlog.testing.capture_logs() as told:
+    with structlog.testing.capture_logs() as report:
         await reporting.cycle(Blocked(UNREACHABLE))
     (event,) = reporting.policies.events
     assert (event.policy, event.reason, event.count) == ("orders-000", "ClusterUnreachable", MOST_ALONE + 1)
-    (line,) = told
+    (line,) = report
     assert (line["event"], line["count"], line["namespaces"]) == ("transition of many policies", MOST_ALONE + 1, 1)
     assert await reporting.cycle(Blocked(UNREACHABLE))
     assert len(reporting.policies.events) == 1
@@ -316,10 +316,10 @@ async def test_an_event_that_is_not_written_is_no_error() -> None:
     """The status says it; the log says that nobody was told."""
     reporting = Reporting()
     reporting.policies.event_error = ApiServerError("namespace shop is being terminated", status=403)
-    with structlog.testing.capture_logs() as told:
+    with structlog.testing.capture_logs() as report:
         (finished,) = await reporting.cycle(Blocked(UNREACHABLE))
     assert finished.written is True
-    assert [line["event"] for line in told] == ["transition", "event not written"]
+    assert [line["event"] for line in report] == ["transition", "event not written"]
 
 
 async def test_events_that_nobody_answers_are_given_up() -> None:
@@ -342,5 +342,5 @@ async def test_a_status_that_was_left_has_the_verdict_that_stands() -> None:
     for _ in range(3):
         (finished,) = await reporting.cycle(NotRead())
         assert (finished.written, finished.standing) == (False, WELL.decision.verdict)
-        assert not [one for one in finished.points if one.family.name.startswith("record")]
+        assert not [point for point in finished.points if point.family.name.startswith("record")]
     assert await reporting.looks(NotRead()) == 0

@@ -27,9 +27,9 @@ def test_many_are_one_line() -> None:
     troubles = Troubles()
     for number in range(10_000):
         troubles.add(EVENT, key(number), ApiServerError(f"no answer to PUT orders-{number}"))
-    with structlog.testing.capture_logs() as told:
+    with structlog.testing.capture_logs() as report:
         troubles.tell()
-    (line,) = told
+    (line,) = report
     assert (line["event"], line["log_level"], line["count"]) == (EVENT, "warning", 10_000)
     assert line["error"] == "no answer to PUT orders-0"
     assert line["policies"] == [f"shop/orders-{number}" for number in range(MOST_NAMED)]
@@ -41,11 +41,11 @@ def test_a_surprise_has_a_traceback_once() -> None:
     for number in range(50):
         troubles.add("policy skipped", key(number), surprise(number))
     troubles.add("policy skipped", key(1), IndexError("elsewhere"))
-    with structlog.testing.capture_logs() as told:
+    with structlog.testing.capture_logs() as report:
         troubles.tell()
-    assert [line["count"] for line in told] == [50, 1]
-    assert told[0]["log_level"] == "error"
-    assert told[0]["exc_info"].__traceback__ is not None
+    assert [line["count"] for line in report] == [50, 1]
+    assert report[0]["log_level"] == "error"
+    assert report[0]["exc_info"].__traceback__ is not None
 
 
 def test_what_lasts_is_told_when_it_begins_and_when_it_changes() -> None:
@@ -54,7 +54,7 @@ def test_what_lasts_is_told_when_it_begins_and_when_it_changes() -> None:
     for failing in (2, 2, 3, 3, 0, 3):
         for number in range(failing):
             troubles.add(EVENT, key(number), ApiServerError("no answer"))
-        with structlog.testing.capture_logs() as told:
+        with structlog.testing.capture_logs() as report:
             troubles.tell()
-        lines.append(len(told))
+        lines.append(len(report))
     assert lines == [1, 0, 1, 0, 0, 1]

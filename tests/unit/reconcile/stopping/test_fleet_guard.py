@@ -75,7 +75,7 @@ def test_one_group_stops_nobody(others: int, forged: int) -> None:
     quiet = group(0, forged, per_day=1 / 7)
     healthy = [group(number, 1) for number in range(1, others + 1)]
     if forged > 8:
-        assert fleet.must_stop([one.counted for one in (quiet, *healthy)])
+        assert fleet.must_stop([item.counted for item in (quiet, *healthy)])
     assert stopped([quiet, *healthy]) is None
 
 
@@ -84,7 +84,7 @@ def test_busy_groups_hide_nobody_who_forges(busy: int) -> None:
     """They have more episodes beyond what was to be expected, and show less by them."""
     others = [group(number, 85, per_day=96.0) for number in range(1, busy + 1)]
     forging = group(0, 9, per_day=1 / 7)
-    assert fleet.must_stop([one.counted for one in (forging, *others)])
+    assert fleet.must_stop([other.counted for other in (forging, *others)])
     assert all(other.excess > forging.excess for other in others)
     assert stopped([forging, *others]) is None
 
@@ -150,7 +150,7 @@ def test_a_young_record_neither_hides_nor_makes_harm() -> None:
     """With one of two days beside them, the statistics see nothing in twenty groups."""
     harmed = [group(number) for number in range(20)]
     young = group(20, 1, days=2.0, per_day=4.0)
-    assert not fleet.must_stop([one.counted for one in (*harmed, young)])
+    assert not fleet.must_stop([item.counted for item in (*harmed, young)])
     assert stopped([*harmed, young]) == SHOP
 
 
@@ -170,5 +170,5 @@ def test_what_no_count_can_be_made_of_ends_no_cycle() -> None:
         group(5, 3, days=400.0, per_day=96.0),
     ]
     for namespace in ("shop", "town"):
-        keyed = [dataclasses.replace(one, policy=ObjectKey(namespace, one.policy.name)) for one in odd]
+        keyed = [dataclasses.replace(item, policy=ObjectKey(namespace, item.policy.name)) for item in odd]
         assert stopped([*odd, *keyed]) is None

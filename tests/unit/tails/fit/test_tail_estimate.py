@@ -28,7 +28,7 @@ def seen(truth: str, groups: int, size: int) -> tuple[np.ndarray, tuple[float, .
 
 def accepted(found: list[TailModel | Rejected]) -> list[TailModel]:
     """Return the models among them."""
-    return [one for one in found if isinstance(one, TailModel)]
+    return [item for item in found if isinstance(item, TailModel)]
 
 
 def refused(counts: np.ndarray, **known: np.ndarray) -> RejectionReason:
@@ -52,8 +52,8 @@ def test_rare_quantiles_of_a_fleet(truth: str, size: int, error_at_most: float) 
     counts, quantiles = seen(truth, 120, size)
     found = accepted(tail_estimate.models(Fleet.of(counts)))
     assert len(found) == 120
-    errors = np.log([one.quantile_s(RARE) / exact for one, exact in zip(found, quantiles, strict=True)])
-    held = [one.quantile_upper_s(RARE) >= exact for one, exact in zip(found, quantiles, strict=True)]
+    errors = np.log([item.quantile_s(RARE) / exact for item, exact in zip(found, quantiles, strict=True)])
+    held = [item.quantile_upper_s(RARE) >= exact for item, exact in zip(found, quantiles, strict=True)]
     assert np.sqrt(np.mean(errors**2)) < error_at_most
     assert np.mean(held) > 0.9
 
@@ -62,7 +62,7 @@ def test_small_groups_borrow_their_threshold() -> None:
     """300 values are too few for a tail of one's own, 2,880 are not; both get a model."""
     small, rich = seen("exact", 120, 300)[0][:20], seen("exact", 120, 2_880)[0]
     found = accepted(tail_estimate.models(Fleet.of(np.concatenate([small, rich]))))
-    assert [one.source for one in found] == [ThresholdSource.FLEET] * 20 + [ThresholdSource.OWN] * 120
+    assert [item.source for item in found] == [ThresholdSource.FLEET] * 20 + [ThresholdSource.OWN] * 120
 
 
 def frozen(rng: np.random.Generator, groups: int, freezes: float, spread: float = 0.25) -> np.ndarray:
@@ -83,8 +83,8 @@ def test_rare_freezes_above_routine_pauses_are_the_tail() -> None:
     found = accepted(tail_estimate.models(Fleet.of(frozen(np.random.default_rng(5), 100, 2.0))))
     assert len(found) == 100
     assert np.median([model.shape for model in found]) < 0.4
-    told = np.mean([model.samples * model.sf(20.0)[0] for model in found if model.threshold_s < 20.0])
-    assert 0.5 < told / (2.0 * stats.lognorm.sf(20.0, 0.6, scale=np.exp(2.1))) < 2.0
+    mean = np.mean([model.samples * model.sf(20.0)[0] for model in found if model.threshold_s < 20.0])
+    assert 0.5 < mean / (2.0 * stats.lognorm.sf(20.0, 0.6, scale=np.exp(2.1))) < 2.0
 
 
 def test_who_saw_no_freeze_expects_what_others_saw() -> None:
@@ -119,7 +119,7 @@ def test_order_of_groups_does_not_matter() -> None:
     counts, _ = seen("exact", 120, 2_880)
     there = accepted(tail_estimate.models(Fleet.of(counts)))
     back = accepted(tail_estimate.models(Fleet.of(counts[::-1])))[::-1]
-    assert [one.shape for one in there] == pytest.approx([one.shape for one in back], abs=1e-6)
+    assert [item.shape for item in there] == pytest.approx([item.shape for item in back], abs=1e-6)
 
 
 def test_doubling_all_times_doubles_the_model() -> None:
@@ -129,8 +129,8 @@ def test_doubling_all_times_doubles_the_model() -> None:
     assert len(long) > 20
     before = accepted(tail_estimate.models(Fleet.of(long)))
     after = accepted(tail_estimate.models(Fleet.of(np.roll(long, 32, axis=1))))
-    doubled = [2 * one.quantile_s(RARE) for one in before]
-    assert [one.quantile_s(RARE) for one in after] == pytest.approx(doubled, rel=1e-6)
+    doubled = [2 * item.quantile_s(RARE) for item in before]
+    assert [item.quantile_s(RARE) for item in after] == pytest.approx(doubled, rel=1e-6)
 
 
 def test_evictions_are_not_lost() -> None:
@@ -141,13 +141,13 @@ def test_evictions_are_not_lost() -> None:
     for row, bucket in zip(clipped, cut, strict=True):
         row[bucket] = row[bucket:].sum()
         row[bucket + 1 :] = 0
-    kept = accepted(tail_estimate.models(Fleet.of(clipped, cut=cut)))
+    stored = accepted(tail_estimate.models(Fleet.of(clipped, cut=cut)))
     dropped = clipped.copy()
     dropped[np.arange(120), cut] = 0
     lost = accepted(tail_estimate.models(Fleet.of(dropped)))
     bias = [
-        np.mean([np.log(one.quantile_s(RARE) / exact) for one, exact in zip(found, quantiles, strict=False)])
-        for found in (kept, lost)
+        np.mean([np.log(item.quantile_s(RARE) / exact) for item, exact in zip(found, quantiles, strict=False)])
+        for found in (stored, lost)
     ]
     assert abs(bias[0]) < 0.4
     assert bias[1] < bias[0] - 0.3

@@ -81,9 +81,9 @@ async def test_many_at_a_time_get_different_slots_until_there_is_none() -> None:
     """The rest starts without."""
     world = World(size=3)
     answers = await asyncio.gather(*(world.ask(uid=f"r{number}") for number in range(5)))
-    assert [one.outcome for one in answers].count(ReviewOutcome.CLAIMED) == 3
-    assert [one.outcome for one in answers].count(ReviewOutcome.NO_SLOT) == 2
-    assert len({one.record.holder for one in world.slots.stored.values() if one.record}) == 3
+    assert [answer.outcome for answer in answers].count(ReviewOutcome.CLAIMED) == 3
+    assert [answer.outcome for answer in answers].count(ReviewOutcome.NO_SLOT) == 2
+    assert len({item.record.holder for item in world.slots.stored.values() if item.record}) == 3
     assert world.slots.looks == 0  # within a replica they take turns, so that none is second
     assert not world.admission._turns
 
@@ -150,7 +150,7 @@ async def test_a_pod_without_hope_for_a_slot_is_not_made_to_wait_for_one() -> No
     world.slots.bodies = [pod(0, "old")]
     answer = await world.ask()
     assert (answer.outcome, tuple(world.paused_s)) == (ReviewOutcome.NO_SLOT, LATER_S)
-    patience_s = min(hook["timeoutSeconds"] for one in documents() for hook in one.get("webhooks", ()))
+    patience_s = min(hook["timeoutSeconds"] for document in documents() for hook in document.get("webhooks", ()))
     assert sum(LATER_S) < patience_s / 2
 
 

@@ -46,11 +46,11 @@ class World:
     """Replicas of the webhook beside each other, whose tickets are one Lease's."""
 
     def __init__(self, of: dict[str, Any], replicas: int = 1) -> None:
-        enrolled = [one for one in [enrolment.enrolment_of(of)] if one is not None]
+        enrolled = [item for item in [enrolment.enrolment_of(of)] if item is not None]
         self.tickets, self.clock = FakeTickets(), FakeClock()
         self.replicas = [
             Admission(
-                lambda place: [one for one in enrolled if one.place == place],
+                lambda place: [item for item in enrolled if item.place == place],
                 FakeSlots(),
                 self.tickets,
                 FakeSizes(),
@@ -71,7 +71,7 @@ async def test_a_pod_with_the_ticket_gets_the_values_and_says_so() -> None:
     """And what the canary does not try stays as the template has it."""
     answer = await World(policy()).ask()
     changed = reviews.patched(reviews.pod(), answer.patch)
-    env = {one["name"]: one["value"] for one in changed["spec"]["containers"][1]["env"]}
+    env = {item["name"]: item["value"] for item in changed["spec"]["containers"][1]["env"]}
     assert env == {**ENTRIES, "OTHER": "1"}
     assert changed["metadata"]["annotations"] == {initial_mode.CANARY_ANNOTATION: "orders"}
     assert answer.outcome is ReviewOutcome.VALUES_SET
@@ -139,7 +139,7 @@ async def test_where_no_ticket_can_be_taken_the_pod_starts_without() -> None:
 
 def test_the_lease_is_the_policys_own() -> None:
     """By which the API server takes it away with the policy."""
-    (values,) = enrolment.in_containers([one for one in [enrolment.enrolment_of(policy())] if one is not None])
+    (values,) = enrolment.in_containers([item for item in [enrolment.enrolment_of(policy())] if item is not None])
     assert values.ticket is not None
     assert values.ticket.owner.uid == "uid-of-shop-orders"
     assert values.ticket.text.endswith("/1")

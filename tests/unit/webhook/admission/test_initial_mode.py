@@ -67,10 +67,10 @@ class World:
     """An admission and the policies of one Deployment."""
 
     def __init__(self, *policies: dict[str, Any]) -> None:
-        enrolled = [one for one in map(enrolment.enrolment_of, policies) if one is not None]
+        enrolled = [item for item in map(enrolment.enrolment_of, policies) if item is not None]
         self.clock, self.slots, self.sizes, self.tickets = FakeClock(), FakeSlots(), FakeSizes(), FakeTickets()
         self.admission = Admission(
-            lambda place: [one for one in enrolled if one.place == place],
+            lambda place: [item for item in enrolled if item.place == place],
             self.slots,
             self.tickets,
             self.sizes,
@@ -88,7 +88,7 @@ class World:
         """Return the consumer's environment in the pod as it is created."""
         asked = reviews.pod() if of is None else of
         changed = reviews.patched(asked, (await self.ask(asked)).patch)
-        return {one["name"]: one.get("value", "") for one in changed["spec"]["containers"][1].get("env", ())}
+        return {item["name"]: item.get("value", "") for item in changed["spec"]["containers"][1].get("env", ())}
 
 
 async def test_a_pod_gets_the_values_of_the_status() -> None:
@@ -200,7 +200,7 @@ async def test_of_two_policies_for_one_container_the_older_sets_its_values() -> 
     assert await World(policy(), older).env(pod()) == {"KAFKA_SESSION_TIMEOUT_MS": "20000"}
     sidecar = policy("side", workloadRef={"name": "orders-consumer", "container": "sidecar"})
     changed = reviews.patched(reviews.pod(), (await World(policy(), sidecar).ask()).patch)
-    assert [one["name"] for one in changed["spec"]["containers"][0]["env"]] == list(CURED)
+    assert [item["name"] for item in changed["spec"]["containers"][0]["env"]] == list(CURED)
     assert changed["metadata"]["annotations"] == {initial_mode.ANNOTATION: "orders,side"}
 
 
@@ -211,7 +211,7 @@ async def test_ids_and_values_are_set_together() -> None:
     world = World(body)
     world.sizes.count = 1
     answer = await world.ask(uid="r1")
-    names = [one["name"] for one in reviews.patched(reviews.pod(), answer.patch)["spec"]["containers"][1]["env"]]
+    names = [item["name"] for item in reviews.patched(reviews.pod(), answer.patch)["spec"]["containers"][1]["env"]]
     assert answer.outcome is ReviewOutcome.CLAIMED
     assert sorted(names) == sorted(["KAFKA_GROUP_INSTANCE_ID", "KAFKA_FETCH_MAX_WAIT_MS", *list(CURED)[:2], "OTHER"])
     assert (await world.ask(uid="r2")).outcome is ReviewOutcome.NO_SLOT

@@ -20,8 +20,8 @@ def test_a_new_variable_comes_first_in_its_container_alone(container: str, other
     """Also where the container has none."""
     pod = reviews.pod()
     changed = patched(pod, injection.with_variables(pod, container, {VARIABLE: "x", "Z": "1"}))
-    after = {one["name"]: one.get("env", []) for one in changed["spec"]["containers"]}
-    before = {one["name"]: one.get("env", []) for one in pod["spec"]["containers"]}
+    after = {container["name"]: container.get("env", []) for container in changed["spec"]["containers"]}
+    before = {container["name"]: container.get("env", []) for container in pod["spec"]["containers"]}
     assert after == {**before, container: [{"name": VARIABLE, "value": "x"}, {"name": "Z", "value": "1"}, *others]}
 
 

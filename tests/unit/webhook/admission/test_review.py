@@ -30,7 +30,7 @@ NO_UID = [None, {}, {"uid": ""}, {"uid": 7}]
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff", *(reviews.body(one) for one in NO_UID)]
+    "body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff", *(reviews.body(item) for item in NO_UID)]
 )
 def test_what_has_no_uid_cannot_be_answered(body: bytes) -> None:
     """It is an error that carries none."""

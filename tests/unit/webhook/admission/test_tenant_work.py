@@ -38,7 +38,7 @@ async def test_each_namespace_has_its_turn() -> None:
 
     first = asyncio.create_task(aside.run("crowd", LARGE, lambda: goes_on.wait(timeout=10)))
     await asyncio.sleep(0)
-    crowd = [asyncio.create_task(aside.run("crowd", LARGE, noting(f"crowd-{one}"))) for one in range(100)]
+    crowd = [asyncio.create_task(aside.run("crowd", LARGE, noting(f"crowd-{index}"))) for index in range(100)]
     await asyncio.sleep(0)
     victim = asyncio.create_task(aside.run("shop", LARGE, noting("shop")))
     await asyncio.sleep(0)
