@@ -60,7 +60,8 @@ def test_a_cluster_s_policies_become_a_page(control_plane: ControlPlane, namespa
     control_plane.await_definitions()
     (policy,) = documents.code_blocks(documents.QUICK_START, "yaml")
     control_plane.kubectl("apply", "--filename=-", stdin=policy.replace("namespace: shop", f"namespace: {namespace}"))
-    _, command, *_ = documents.code_blocks("docs/how-to/report.md", "shell")
+    commands = documents.code_blocks("docs/how-to/report.md", "shell")
+    command = next(command for command in commands if command.startswith("kubectl get"))
     (tmp_path / "heartbeat-tuner").symlink_to(Path(sys.executable).parent / "heartbeat-tuner")
     page = _run(control_plane, namespace, f"{command.strip()} --namespace {namespace} --output -", tmp_path)
     assert f"main/{namespace}/orders" in parsed(page).text
