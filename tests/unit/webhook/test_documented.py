@@ -97,7 +97,8 @@ def test_the_page_tells_of_each_advice_and_of_whom_it_refuses() -> None:
     page = (documents.CHECKOUT / "docs" / "how-to" / "static-membership.md").read_text()
     assert all(f"| `{worth}` |" in page for worth in Worth)
     (refused,) = [line for line in page.splitlines() if line.startswith("| `Refused` |")]
-    titles = {"KafkaJS", "kafka-node", "kafka-go", "@platformatic/kafka", "aiokafka", "Connect"}
+    named = {"KafkaJS", "kafka-node", "kafka-go", "@platformatic/kafka", "aiokafka", "Connect"}
+    titles = named | {"Kafka Streams in a group of the streams protocol", "share groups"}
     assert all(title in refused for title in titles)
     assert len(titles) == sum(not client.static_membership.holds for client in catalogue.CLIENTS.values())
 
