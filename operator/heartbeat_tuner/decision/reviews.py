@@ -72,8 +72,9 @@ def outlook_is_told(inputs: DecisionInput, decision: Decision, derived: Derived)
         if derived.unexplained is not None
         else expected_evictions.outlook(inputs.model, inputs.period, current, decision.target, derived.evidence)
     )
-    outlook = join("", (expected, decision.outlook, _disturbance(inputs, decision)))
-    return dataclasses.replace(decision, outlook=outlook)
+    outlook = join("", (expected, decision.outlook))
+    advice = join(". ", (decision.advice, _disturbance(inputs, decision)))
+    return dataclasses.replace(decision, outlook=outlook, advice=advice)
 
 
 def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
@@ -105,13 +106,13 @@ def _disturbance(inputs: DecisionInput, decision: Decision) -> str:
     if decision.target is None or decision.at_broker or inputs.policy.mode is Mode.INITIAL:
         return ""
     if workload.strategy is Strategy.ON_DELETE:
-        return f". {reference} has the updateStrategy OnDelete: each pod gets the values when somebody deletes it"
+        return f"{reference} has the updateStrategy OnDelete: each pod gets the values when somebody deletes it"
     if not workload.at_once:
         return ""
     how = (
         "the strategy Recreate" if workload.strategy is Strategy.RECREATE else "maxUnavailable as large as its replicas"
     )
     return (
-        f". {reference} has {how}: a rollout stops all of its pods at once, and the whole group stands still until new "
+        f"{reference} has {how}: a rollout stops all of its pods at once, and the whole group stands still until new "
         f"ones are ready; set RollingUpdate, or rollout.windows for when that does no harm"
     )
