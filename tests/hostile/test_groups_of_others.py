@@ -67,7 +67,13 @@ def test_nobody_is_shown_anothers_group(storming: Team, new_team: NewTeam, opera
         found_of_it = seen(mallory, operator, storming.name)
         assert found_of_it == seen(mallory, operator, NO_SUCH_GROUP)
         assert len(found_of_it) > 2
-        assert set(mallory.status(storming.name)) == {"conditions", "observedGeneration", "reason", "verdict"}
+        assert set(mallory.status(storming.name)) == {
+            "conditions",
+            "installation",
+            "observedGeneration",
+            "reason",
+            "verdict",
+        }
 
         forge(mallory, storming)
         began = datetime.now(UTC)
