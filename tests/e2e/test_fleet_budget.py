@@ -66,11 +66,15 @@ def await_written(fleet: Fleet, count: int) -> None:
     wait_until(lambda: len(written(fleet)) >= count, part=fleet.namespace, what=f"write {count}", timeout_s=60)
 
 
+def applied(fleet: Fleet) -> dict[str, dict[str, str]]:
+    """Return what each policy says of its values."""
+    policies = fleet.policies()
+    return {name: scenario.condition(policies[name], "Applied") for name in fleet.names}
+
+
 def waiting(fleet: Fleet) -> list[str]:
     """Return the policies that are told to wait for their turn."""
-    policies = fleet.policies()
-    shown = {name: scenario.condition(policies[name], "Applied") for name in fleet.names}
-    return [name for name, condition in shown.items() if condition["reason"] == "FleetBudgetSpent"]
+    return [name for name, condition in applied(fleet).items() if condition["reason"] == "FleetBudgetSpent"]
 
 
 def shown_as_documented(sandbox: Sandbox, fleet: Fleet) -> list[str]:
@@ -91,7 +95,7 @@ def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, flee
             fleet.create_policies(mode="Apply")
             wait_until(lambda: len(waiting(fleet)) == SIZE - BUDGET, part="fleet", what="its queue", timeout_s=120)
             await_cycles(operator, CYCLES)
-            assert written(fleet) == fleet.names[:BUDGET]
+            assert written(fleet) == fleet.names[:BUDGET], applied(fleet)
             assert waiting(fleet) == fleet.names[BUDGET:]
             assert shown_as_documented(sandbox, fleet) == ["RollingOut"] * BUDGET + ["FleetBudgetSpent"] * (
                 SIZE - BUDGET
