@@ -84,17 +84,17 @@ def _storm(story: Story, tenant: Tenant, watch: GroupWatch) -> None:
     with story.phase("storm", "The storm; the operator watches (mode Recommend)"):
         began_s = story.storm_began_s = time.time()
         tenant.apply_policy(GROUP, mode="Recommend")
-        report = False
+        recommended = False
         while time.time() - began_s < STORM_S:
             time.sleep(TELL_EVERY_S)
             telling.moment(watch.measure(began_s))
             policy = tenant.policy(GROUP)
-            if not report and scenario.condition(policy, "Recommended")["status"] == "True":
+            if not recommended and scenario.condition(policy, "Recommended")["status"] == "True":
                 telling.decision(policy)
-                report = True
+                recommended = True
         story.before = watch.measure(began_s)
         story.policy_at_storm = tenant.policy(GROUP)
-    if not report:
+    if not recommended:
         raise SandboxError(
             f"The operator recommended nothing in {STORM_S:.0f} s; see operator-a.log in the logs folder."
         )

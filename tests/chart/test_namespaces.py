@@ -70,6 +70,6 @@ def test_the_fit_may_be_for_fewer_and_not_for_others(helm: Helm) -> None:
 
 def test_a_namespace_is_named_once_and_rightly(helm: Helm) -> None:
     """By the schema, with the path."""
-    for wrong, report in ((["shop", "shop"], "/watchNamespaces"), (["Shop"], "/watchNamespaces/0")):
-        with pytest.raises(RefusedError, match=report):
+    for wrong, pointer in ((["shop", "shop"], "/watchNamespaces"), (["Shop"], "/watchNamespaces/0")):
+        with pytest.raises(RefusedError, match=pointer):
             helm.render(VARIANTS["minimal"], {"watchNamespaces": wrong})

@@ -98,11 +98,11 @@ def test_days_of_history_become_a_model_that_a_status_names(
         "--cluster",
         fit_world.CLUSTER,
     )
-    report = ("--models", str(tmp_path / "models"), "--members", "3", "--partitions", "6", "-o", "json")
+    options = ("--models", str(tmp_path / "models"), "--members", "3", "--partitions", "6", "-o", "json")
     for command in ("recommend", "explain", "simulate"):
         days = ("--days", "2") if command == "simulate" else ()
         done = subprocess.run(
-            [sys.executable, "-m", "heartbeat_tuner", command, *group, *report, *days],
+            [sys.executable, "-m", "heartbeat_tuner", command, *group, *options, *days],
             check=False,
             capture_output=True,
             text=True,

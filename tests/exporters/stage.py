@@ -250,7 +250,7 @@ class Stage:
         return chosen
 
     def _truth(self, ended_s: float) -> truth.Truth:
-        report = {name: pod["told_to_end_s"] for name, pod in self._pods.items() if pod["told_to_end_s"] is not None}
+        ends_s = {name: pod["told_to_end_s"] for name, pod in self._pods.items() if pod["told_to_end_s"] is not None}
         folder = self._run_dir / "kafka"
         with self._kafka.request_log.open(errors="replace") as requests, (folder / "kafka.log").open() as own:
             return truth.read(
@@ -258,7 +258,7 @@ class Stage:
                 own,
                 group=self._group,
                 pods={pod["ip"]: name for name, pod in self._pods.items()},
-                told_to_end_s=report,
+                told_to_end_s=ends_s,
                 began_s=self._began_s,
                 ended_s=ended_s,
             )

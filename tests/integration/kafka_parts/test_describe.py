@@ -62,13 +62,13 @@ async def test_a_share_group_is_there_though_librdkafka_says_that_it_is_not(kafk
     group = found["shared"]
     assert isinstance(group, UnreadableGroup)
     assert group.tells_of_group
-    for report in (
+    for part in (
         "a share group, which the admin library does not describe",
         "share.session.timeout.ms 46s, share.heartbeat.interval.ms 5s, share.record.lock.duration.ms 20s",
         "streams.session.timeout.ms 45s, streams.heartbeat.interval.ms 5s",
         "group.share.{min,max}.record.lock.duration.ms",
     ):
-        assert report in group.message
+        assert part in group.message
 
 
 def await_assigned(*consumers: Consumer, each: int) -> None:
