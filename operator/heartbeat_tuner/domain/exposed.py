@@ -103,7 +103,9 @@ RECORD_EVICTIONS: Final = Family("record_evictions", "Live members evicted in th
 RECORD_POLL_GAP_EVICTIONS: Final = Family(
     "record_poll_gap_evictions", "Live members that left in that time since they did not poll, at least."
 )
-RECORD_REBALANCES: Final = Family("record_rebalances", "Rebalances in that time: rejoins, on average over the members.")
+RECORD_REBALANCES: Final = Family(
+    "record_rebalances", "Rejoins after the first minute of that time, on average over the members."
+)
 RECORD_REBALANCING: Final = Family("record_rebalancing_ratio", "Part of that time spent in rebalances, 0 to 1.")
 RECORD_BEAT_PERIOD: Final = Family("record_beat_period_seconds", "Median time between a member's accepted heartbeats.")
 RECORD_SILENCE: Final = Family(
