@@ -52,8 +52,8 @@ def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any]) -> No
 
     rolled, new_pods = known(horizon=timedelta(hours=1)), known(mode=Mode.INITIAL)
     decision, usual, initial = (decide(inputs) for inputs in (changed(rolled), rolled, changed(new_pods)))
-    assert (decision.outlook != usual.outlook) is bool(changes)
-    assert "rollout stops" not in initial.outlook
+    assert (decision.story != usual.story) is bool(changes)
+    assert "rollout stops" not in initial.story.message
     assert decision.forecast is not None
     assert usual.forecast is not None
     assert (decision.forecast.now.rollout_cost > usual.forecast.now.rollout_cost) is bool(changes.get("at_once"))
