@@ -106,6 +106,7 @@ def one_policy_goes_on(several: Team, operator: Operator) -> None:
     assert written[first] < ready_since <= written[second] - timedelta(minutes=1)
 
     wait_until(lambda: sessions(several, names) == [None] * 2, part=first, what="both reverts", timeout_s=90)
+    wait_until(lambda: all(map(is_reverted, workload_states(several).values())), part=first, what="say so")
     back = {name: state["applied"] for name, state in workload_states(several).items()}
     assert [back[name]["revertedChangeTime"] for name in names] == [
         states[name]["applied"]["changeTime"] for name in names
@@ -120,6 +121,11 @@ def one_policy_goes_on(several: Team, operator: Operator) -> None:
 def workload_states(team: Team) -> dict[str, Any]:
     """Return what the team's policy shows of each workload, by name."""
     return {state["name"]: state for state in team.status()["workloads"]}
+
+
+def is_reverted(state: dict[str, Any]) -> bool:
+    """Whether a workload's last change, as the status shows it, took another one back."""
+    return "revertedChangeTime" in state["applied"]
 
 
 def ready_times(team: Team, name: str) -> list[datetime]:
