@@ -110,7 +110,7 @@ class Story:
         return bool(self.since_s < at_s <= self.now_s)
 
     def counted(self, kind: str) -> int:
-        """Return how many evictions, or leaves for want of a poll, the broker knows of: of pods that were not ended."""
+        """Return how many evictions, or leaves after a missed poll, the broker shows for pods that were not ended."""
         events = [item for item in self.of.meta["truth"][kind] if item["pod"] in self.pods]
         return sum(1 for event in events if self.within(event["at_s"]))
 

@@ -61,7 +61,7 @@ def pauses(found: object, of: Recording, began_s: float) -> None:
     del began_s
     (paused,) = {event["pod"] for event in of.meta["events"] if event["event"] == "paused"}
     values = known(found).observations
-    mine = max((value for value in values if value.pod == paused), key=lambda one: one.value_s)
+    mine = max((value for value in values if value.pod == paused), key=lambda value: value.value_s)
     assert SURELY_S <= mine.value_s <= PAUSE_S + 0.3
     assert mine.at_most_s >= PAUSE_S - 0.1
     assert max((value.value_s for value in values if value.pod != paused), default=0.0) <= NOISE_S

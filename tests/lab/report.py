@@ -101,7 +101,10 @@ def document(results: Sequence[Result], checked: Sequence[Checked], skipped: Seq
     """Return what `lab.json` holds, the rows by library, and in the order of the plan."""
     planned = {name: [item.name for item in experiments.of(card)] for name, card in catalogue.CLIENTS.items()}
     rows = [
-        *(result.row() for result in sorted(results, key=lambda one: planned[one.client].index(one.experiment.name))),
+        *(
+            result.row()
+            for result in sorted(results, key=lambda result: planned[result.client].index(result.experiment.name))
+        ),
         *(item.row() for item in sorted(checked, key=lambda one: TRIALS.index(one.trial))),
     ]
     return {"rows": _by_library(rows), "skipped": [dataclasses.asdict(item) for item in skipped]}

@@ -29,7 +29,7 @@ class InstallationLeases(Protocol):
     """The Leases of installations, read by the name of the installation."""
 
     async def read(self, name: str) -> InstallationLease | None:
-        """Return the Lease of an installation; None if there is none, or if it is no installation's.
+        """Return the Lease of an installation; None if no Lease has the name, or if it belongs to something else.
 
         Args:
             name: of the installation: namespace and name of its Lease, with a slash between them.

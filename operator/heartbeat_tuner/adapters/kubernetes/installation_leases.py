@@ -36,7 +36,7 @@ class KubernetesInstallations:
         self._api = api
 
     async def read(self, name: str) -> InstallationLease | None:
-        """Return the Lease of an installation; None if there is none, or if it is no installation's.
+        """Return the Lease of an installation; None if no Lease has the name, or if it belongs to something else.
 
         It is listed: that right the operator has for slots, wherever it looks after policies.
 

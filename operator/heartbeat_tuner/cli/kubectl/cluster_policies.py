@@ -1,4 +1,4 @@
-"""One policy of a cluster, and the nearest name where there is none of a name."""
+"""One policy of a cluster; if no policy has the name, the nearest name."""
 
 import contextlib
 import difflib
