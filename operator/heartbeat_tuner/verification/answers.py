@@ -220,8 +220,8 @@ def patience(known: Known) -> Sentence:
     if shows is None:
         if known.before.is_known and known.before.days < 1:
             return say(
-                "The record before the change is too short to compare with: even {most} times as many evictions would not "
-                "show within {horizon} days",
+                "The record before the change is too short to compare with: even {most} times as many evictions would "
+                "not show within {horizon} days",
                 most=_TIMES[-1],
                 horizon=HORIZON.days,
             )
