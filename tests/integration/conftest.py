@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sandbox import kafka
+from sandbox import consumers, kafka
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.node import ProcessNode
@@ -32,6 +32,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         _BINARIES.get_all()
         if any("kafka" in getattr(item, "fixturenames", ()) for item in session.items):
             kafka.class_archive()
+        if any("start_java_pod" in getattr(item, "fixturenames", ()) for item in session.items):
+            consumers.java_class_archive()
 
 
 @pytest.fixture(scope="session")
