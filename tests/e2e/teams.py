@@ -34,7 +34,7 @@ class Team(Tenant):
 
     def delete(self) -> None:
         """Delete the namespace with all that is in it, without waiting for its end."""
-        self.kubectl("delete", "namespace", self.namespace, "--wait=false", "--ignore-not-found")
+        self.sandbox.control_plane.delete_namespace(self.namespace)
 
     def deploy(self, settings: ConsumerSettings, *, replicas: int = 3) -> None:
         """Deploy the consumers and wait until all pods are ready; none are made with `replicas=0`."""

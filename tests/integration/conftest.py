@@ -80,9 +80,9 @@ def replayed(run_dir: Path, binaries: Binaries) -> Iterator[Replayed]:
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """A namespace of the test's own, deleted afterwards."""
     name = f"test-{uuid.uuid4().hex[:8]}"
-    control_plane.kubectl("create", "namespace", name)
+    control_plane.create_namespace(name)
     yield name
-    control_plane.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
+    control_plane.delete_namespace(name)
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ def namespaces(control_plane: ControlPlane) -> Iterator[tuple[str, str]]:
     """Two namespaces."""
     names = (f"doomed-{uuid.uuid4().hex[:8]}", f"quiet-{uuid.uuid4().hex[:8]}")
     for name in names:
-        control_plane.kubectl("create", "namespace", name)
+        control_plane.create_namespace(name)
     yield names
     control_plane.kubectl("delete", "namespace", *names, "--wait=false", "--ignore-not-found")
 
