@@ -149,7 +149,7 @@ class Kafka:
             raise SandboxError(f"group {group_id} could not be configured: {error.args[0].str()}") from error
 
     def _prepare(self) -> Process:
-        """Write the configuration, format a fresh data directory and return the broker that is to be started."""
+        """Write the configuration, fill a fresh data directory and return the broker that is to be started."""
         classpath = f"{jars(self._version)}/*"
         self._run_dir.mkdir(parents=True, exist_ok=True)
         data = Path(tempfile.mkdtemp(prefix="kafka-data-", dir=self._run_dir))
@@ -163,13 +163,27 @@ class Kafka:
             *mapped_classes(self._version),
             f"-Dlog4j2.configurationFile={_LOG4J}",
         ]
-        storage_tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(configuration)]
-        commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
+        self._format(data, [*java, "-Xmx96m", "-cp", classpath])
         requests = f"-Dsandbox.request.log={self.request_log}"
         memory = ["-Xms256m", "-Xmx256m"]
         broker = ["-cp", ":".join([classpath, *map(str, self._plugins)]), "kafka.Kafka", str(configuration)]
         command = [*java, *memory, requests, *self._java_options, *broker]
         return Process("kafka", command, log=log)
+
+    def _format(self, data: Path, java: Sequence[str]) -> None:
+        """Fill a data directory with what Kafka's tool makes of an empty one, once for each node of a cluster.
+
+        The tool takes 0.7 s of a core. What it leaves says whose directory it is, and neither where nor when.
+        """
+        node = [f"{name}={self._properties.get(name, '')}" for name in ("node.id", "process.roles")]
+        key = cache.key(str(jars(self._version)), _CLUSTER_ID, _FILES / "server.properties", *node)
+
+        def make(scratch: Path) -> None:
+            tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._configuration)]
+            commands.run("kafka", "formatting its storage", [*java, *tool])
+            shutil.copytree(data, scratch, dirs_exist_ok=True)
+
+        shutil.copytree(cache.entry("kafka-storage", key, make), data, dirs_exist_ok=True)
 
     def _server_properties(self, data: Path) -> str:
         template = Template((_FILES / "server.properties").read_text())
