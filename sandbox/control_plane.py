@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -187,6 +187,16 @@ class ControlPlane:
         if done.returncode != 0:
             raise SandboxError(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
         return done.stdout
+
+    def apply(self, namespace: str, *documents: Mapping[str, Any], server_side: bool = False) -> None:
+        """Apply objects in a namespace, in their order, by one kubectl.
+
+        Raises:
+            SandboxError: some were refused; the message is what kubectl said.
+        """
+        several = {"apiVersion": "v1", "kind": "List", "items": documents}
+        way = ["--server-side"] if server_side else []
+        self.kubectl("apply", *way, f"--namespace={namespace}", "--filename=-", stdin=json.dumps(several))
 
     def create_namespace(self, name: str) -> None:
         """Create a namespace, without the start of a program.

@@ -1,6 +1,5 @@
 """The real parts, started once for all integration tests of a session; each test works in a namespace of its own."""
 
-import json
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -90,7 +89,6 @@ def apply(control_plane: ControlPlane, namespace: str) -> Apply:
     """Apply manifests in the test's namespace."""
 
     def apply_documents(*documents: dict[str, Any]) -> None:
-        for document in documents:
-            control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+        control_plane.apply(namespace, *documents)
 
     return apply_documents

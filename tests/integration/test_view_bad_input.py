@@ -141,8 +141,7 @@ def policy(namespace: str, name: str = "orders") -> Policy:
 
 def apply(plane: ControlPlane, namespace: str, *documents: dict[str, Any]) -> None:
     """Create, or replace."""
-    for document in documents:
-        plane.kubectl("apply", "--server-side", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+    plane.apply(namespace, *documents, server_side=True)
 
 
 def documents(name: str = "orders", *, more: Sequence[dict[str, str]] = (), filler: str = "") -> list[dict[str, Any]]:
