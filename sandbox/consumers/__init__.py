@@ -7,6 +7,7 @@ dependencies are installed, in the cache, and returns the command line for a pod
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,14 +18,12 @@ _KAFKAJS: Final = Path(__file__).parent / "kafkajs"
 _KAFKAJS_FILES: Final = [_KAFKAJS / name for name in (".npmrc", "package.json", "package-lock.json", "consumer.js")]
 
 _JAVA: Final = Path(__file__).parent / "java"
-_JAVA_POM: Final = _JAVA / "pom.xml"
-_JAVA_CHECKSUMS: Final = _JAVA / "checksums.sha256"
-_JAVA_SOURCES: Final = [_JAVA / name for name in ("Consumer.java", "PodSockets.java")]
-_JAVA_RESOURCES: Final = [_JAVA / name for name in ("jmx.yaml", "simplelogger.properties")]
+_STREAMS: Final = Path(__file__).parent / "streams"
 _JMX_AGENT: Final = "jmx_prometheus_javaagent-1.0.1.jar"
 _PYTHON: Final = Path(__file__).parent / "python" / "consumer.py"
 _JDK_INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  # what PodSockets is put before
 _SMALL_JVM: Final = ("-Xmx48m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_LARGER_JVM: Final = ("-Xmx192m", *_SMALL_JVM[1:])
 
 
 def kafkajs_command() -> list[str]:
@@ -63,20 +62,35 @@ def java_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(MET
     Raises:
         PrerequisiteMissingError: Java, its compiler or Maven is missing or too old.
     """
+    return _java(_JAVA, "java-consumer", "Consumer", f"{address}:{metrics_port}", _SMALL_JVM)
+
+
+def streams_command() -> list[str]:
+    """Return the command line of the Kafka Streams application for a pod; its metrics are the JMX agent's, too.
+
+    Raises:
+        PrerequisiteMissingError: Java, its compiler or Maven is missing or too old.
+    """
+    return _java(_STREAMS, "streams-pod", "StreamsPod", "$(POD_IP):$(METRICS_PORT)", _LARGER_JVM)
+
+
+def _java(folder: Path, part: str, program: str, metrics: str, jvm: Sequence[str]) -> list[str]:
+    """Return the command line of a program in Java, with the JMX agent at an address."""
+    pom, checksums = folder / "pom.xml", folder / "checksums.sha256"
+    sources = [folder / f"{program}.java", _JAVA / "PodSockets.java"]
+    resources = [folder / "jmx.yaml", _JAVA / "simplelogger.properties"]
 
     def make(scratch: Path) -> None:
         prerequisites.require("java", "javac", "mvn")
         jars = scratch / "jars"
         jars.mkdir()
-        doing = "downloading kafka-clients and the JMX agent"
-        maven.download_jars("java-consumer", doing, pom=_JAVA_POM, checksums=_JAVA_CHECKSUMS, into=jars)
+        maven.download_jars(part, "downloading its jars and the JMX agent", pom=pom, checksums=checksums, into=jars)
         javac = ["javac", "-Werror", "-XDignore.symbol.file", *_JDK_INTERNALS, "-cp", f"{jars}/*", "-d", str(scratch)]
-        commands.run("java-consumer", "compiling it", [*javac, *_JAVA_SOURCES])
-        for file in _JAVA_RESOURCES:
+        commands.run(part, "compiling it", [*javac, *sources])
+        for file in resources:
             shutil.copy(file, scratch)
 
-    made_from = (_JAVA_POM, _JAVA_CHECKSUMS, *_JAVA_SOURCES, *_JAVA_RESOURCES)
-    home = cache.entry("java-consumer", cache.key(*made_from), make)
-    agent = f"-javaagent:{home / 'jars' / _JMX_AGENT}={address}:{metrics_port}:{home / 'jmx.yaml'}"
+    home = cache.entry(part, cache.key(pom, checksums, *sources, *resources), make)
+    agent = f"-javaagent:{home / 'jars' / _JMX_AGENT}={metrics}:{home / 'jmx.yaml'}"
     sockets = "-Djava.nio.channels.spi.SelectorProvider=PodSockets"
-    return ["java", *_SMALL_JVM, *_JDK_INTERNALS, sockets, agent, "-cp", f"{home}:{home}/jars/*", "Consumer"]
+    return ["java", *jvm, *_JDK_INTERNALS, sockets, agent, "-cp", f"{home}:{home}/jars/*", program]

@@ -451,4 +451,4 @@ async def test_to_alter_groups_takes_one_right_more(locked: Kafka, scram: KafkaA
 async def altered(groups: KafkaGroups) -> None:
     """Set a group's session; there need be no such group."""
     wanted = GroupOverrides(timedelta(seconds=50))
-    await groups.alter("main", "to-be-altered", expected=GroupOverrides(), wanted=wanted)
+    await groups.alter("main", "to-be-altered", kind="consumer", expected=GroupOverrides(), wanted=wanted)
