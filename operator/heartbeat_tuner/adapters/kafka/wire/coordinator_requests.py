@@ -17,7 +17,6 @@ from heartbeat_tuner.adapters.kafka.wire.wire_messages import (
     STREAMS_DESCRIBE,
     Coordinator,
     DescribedGroup,
-    WireRequest,
 )
 
 NOT_FOUND: Final = 69
@@ -63,7 +62,10 @@ def described(
     except NotAnsweredError as error:
         return dict.fromkeys(group_ids, CoordinatorAnswer(silence=str(error)))
     by_address = defaultdict[tuple[str, int], list[str]](list)
+    asked = frozenset(group_ids)
     for found in coordinators:
+        if found.group_id not in asked:
+            continue
         if found.error:
             group = DescribedGroup(found.group_id, found.error, found.message, "", "", ())
             answers[found.group_id] = CoordinatorAnswer(group=group)
@@ -110,14 +112,15 @@ def _of_broker(
             oldest, newest = versions.get(api_key, (0, -1))
             if not oldest <= version <= newest:
                 continue  # an older broker, which has no such groups
-            left = [group_id for group_id in group_ids if not answers[group_id].kind]
+            left = [group_id for group_id in group_ids if answers[group_id] == CoordinatorAnswer()]
             for first in range(0, len(left), GROUPS_AT_ONCE):
-                answers |= _of_kind(connection, kind, request(left[first : first + GROUPS_AT_ONCE]))
+                lot = left[first : first + GROUPS_AT_ONCE]
+                described = {group.group_id: group for group in connection.ask(request(lot))}
+                answers |= {group_id: _answer(kind, described.get(group_id)) for group_id in lot}
     return answers
 
 
-def _of_kind(
-    connection: BrokerConnection, kind: str, request: WireRequest[list[DescribedGroup]]
-) -> dict[str, CoordinatorAnswer]:
-    found = connection.ask(request)
-    return {group.group_id: CoordinatorAnswer(kind, group) for group in found if group.error != NOT_FOUND}
+def _answer(kind: str, group: DescribedGroup | None) -> CoordinatorAnswer:
+    if group is None:
+        return CoordinatorAnswer(silence="its coordinator left it out")
+    return CoordinatorAnswer() if group.error == NOT_FOUND else CoordinatorAnswer(kind, group)
