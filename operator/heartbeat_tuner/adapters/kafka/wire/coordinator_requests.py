@@ -22,7 +22,7 @@ from heartbeat_tuner.adapters.kafka.wire.wire_messages import (
 NOT_FOUND: Final = 69
 """There is no such group, or it is of another kind."""
 
-GROUPS_AT_ONCE: Final = 20
+GROUPS_AT_ONCE: Final = 10
 """In one request: an answer must not become larger than is read."""
 
 _REQUESTS: Final = (
