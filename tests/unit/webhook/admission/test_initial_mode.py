@@ -126,6 +126,7 @@ async def test_a_policy_s_own_names_are_used() -> None:
         policy(status={"initial": None}),
         policy(status={"observedGeneration": 2}),
         policy(status={"groupProtocol": "Consumer"}),
+        policy(status={"groupProtocol": "Streams"}),
         policy(values={}),
         policy(mode="Recommend"),
         policy(mode="Apply"),

@@ -15,7 +15,7 @@ from heartbeat_tuner.adapters.kafka.wire.broker_connection import BrokerConnecti
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import (
     SHARE_DESCRIBE,
     STREAMS_DESCRIBE,
-    Coordinator,
+    GroupCoordinator,
     DescribedGroup,
 )
 
@@ -63,14 +63,14 @@ def described(
         return dict.fromkeys(group_ids, CoordinatorAnswer(silence=str(error)))
     by_address = defaultdict[tuple[str, int], list[str]](list)
     asked = frozenset(group_ids)
-    for found in coordinators:
-        if found.group_id not in asked:
+    for broker in coordinators:
+        if broker.group_id not in asked:
             continue
-        if found.error:
-            group = DescribedGroup(found.group_id, found.error, found.message, "", "", ())
-            answers[found.group_id] = CoordinatorAnswer(group=group)
+        if broker.error:
+            group = DescribedGroup(broker.group_id, broker.error, broker.message, "", "", ())
+            answers[broker.group_id] = CoordinatorAnswer(group=group)
         else:
-            by_address[found.host, found.port].append(found.group_id)
+            by_address[broker.host, broker.port].append(broker.group_id)
     for address, of_broker in by_address.items():
         try:
             answers |= _of_broker(address, properties, of_broker, until_s)
@@ -80,7 +80,7 @@ def described(
     return {group_id: answers.get(group_id, lost) for group_id in group_ids}
 
 
-def _coordinators(properties: Mapping[str, str], group_ids: list[str], until_s: float) -> list[Coordinator]:
+def _coordinators(properties: Mapping[str, str], group_ids: list[str], until_s: float) -> list[GroupCoordinator]:
     """Return who coordinates groups, as the first broker says that answers.
 
     Raises:

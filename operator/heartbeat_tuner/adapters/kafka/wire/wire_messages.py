@@ -72,7 +72,7 @@ class WireRequest(Generic[_Answer]):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Coordinator:
+class GroupCoordinator:
     """Which broker coordinates a group: its address, or an error's code and text."""
 
     group_id: str
@@ -135,17 +135,17 @@ def sasl_authenticate(content: bytes) -> WireRequest[SaslAnswer]:
     return WireRequest(36, 1, wire_format.old_bytes(content), read, flexible=False)
 
 
-def find_coordinators(group_ids: list[str]) -> WireRequest[list[Coordinator]]:
+def find_coordinators(group_ids: list[str]) -> WireRequest[list[GroupCoordinator]]:
     """Ask which brokers coordinate groups."""
 
-    def read_one(reader: AnswerReader) -> Coordinator:
+    def read_one(reader: AnswerReader) -> GroupCoordinator:
         group_id = reader.text()
         reader.number(4)
         host, port, error, message = reader.text(), reader.number(4), reader.number(2), reader.text()
         reader.tags()
-        return Coordinator(group_id, host, port, error, message)
+        return GroupCoordinator(group_id, host, port, error, message)
 
-    def read(reader: AnswerReader) -> list[Coordinator]:
+    def read(reader: AnswerReader) -> list[GroupCoordinator]:
         reader.number(4)
         coordinators = reader.array(lambda: read_one(reader))
         reader.tags()
