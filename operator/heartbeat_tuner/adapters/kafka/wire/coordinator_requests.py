@@ -15,8 +15,8 @@ from heartbeat_tuner.adapters.kafka.wire.broker_connection import BrokerConnecti
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import (
     SHARE_DESCRIBE,
     STREAMS_DESCRIBE,
-    GroupCoordinator,
     DescribedGroup,
+    GroupCoordinator,
 )
 
 NOT_FOUND: Final = 69

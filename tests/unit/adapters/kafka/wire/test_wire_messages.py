@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.adapters.kafka.wire import wire_format, wire_messages
 from heartbeat_tuner.adapters.kafka.wire.wire_format import number, text, varint
-from heartbeat_tuner.adapters.kafka.wire.wire_messages import GroupCoordinator, DescribedGroup
+from heartbeat_tuner.adapters.kafka.wire.wire_messages import DescribedGroup, GroupCoordinator
 from heartbeat_tuner.domain.kafka_groups import Member
 
 TAGS, HEAD = b"\0", b"\0\0\0\x07\0"
