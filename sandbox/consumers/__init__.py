@@ -5,6 +5,7 @@ own address, which is also where its connections to the broker come from. A func
 dependencies are installed, in the cache, and returns the command line for a pod.
 """
 
+import dataclasses
 import os
 import shutil
 import sys
@@ -22,12 +23,8 @@ _KAFKAJS: Final = Path(__file__).parent / "kafkajs"
 _KAFKAJS_FILES: Final = [_KAFKAJS / name for name in (".npmrc", "package.json", "package-lock.json", "consumer.js")]
 
 _JAVA: Final = Path(__file__).parent / "java"
-_JAVA_POM: Final = _JAVA / "pom.xml"
-_JAVA_CHECKSUMS: Final = _JAVA / "checksums.sha256"
-_JAVA_SOURCES: Final = [_JAVA / name for name in ("Consumer.java", "PodSockets.java")]
-_JAVA_LOGGING: Final = _JAVA / "simplelogger.properties"
-_JAVA_RESOURCES: Final = [_JAVA / "jmx.yaml", _JAVA_LOGGING]
-_JAVA_JAR: Final = "consumer.jar"
+_STREAMS: Final = Path(__file__).parent / "streams"
+_JAR: Final = "program.jar"
 """All that is ours: Java makes no archive of classes that lie in folders."""
 _JMX_AGENT: Final = "jmx_prometheus_javaagent-1.0.1.jar"
 _PYTHON: Final = Path(__file__).parent / "python" / "consumer.py"
@@ -35,6 +32,7 @@ _JDK_INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  #
 _WITH_AGENT: Final = ("-XX:+UnlockDiagnosticVMOptions", "-XX:+AllowArchivingWithJavaAgent")
 """Else Java archives no classes, or not those of the JMX agent."""
 _SMALL_JVM: Final = ("-Xmx48m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_LARGER_JVM: Final = ("-Xmx192m", *_SMALL_JVM[1:])
 
 
 def kafkajs_command() -> list[str]:
@@ -75,8 +73,18 @@ def java_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(MET
     Raises:
         PrerequisiteMissingError: Java, its compiler or Maven is missing or too old.
     """
-    home = _java_home()
-    return _java_command(home, address, metrics_port, class_archives.mapping("java-consumer", home))
+    home = _java_home(_CONSUMER)
+    archive = class_archives.mapping(_CONSUMER.part, home)
+    return _java_command(_CONSUMER, home, f"{address}:{metrics_port}", archive)
+
+
+def streams_command() -> list[str]:
+    """Return the command line of the Kafka Streams application for a pod; its metrics are the JMX agent's, too.
+
+    Raises:
+        PrerequisiteMissingError: Java, its compiler or Maven is missing or too old.
+    """
+    return _java_command(_STREAMS_POD, _java_home(_STREAMS_POD), "$(POD_IP):$(METRICS_PORT)", ())
 
 
 def java_class_archive() -> Path:
@@ -84,11 +92,11 @@ def java_class_archive() -> Path:
 
     That takes ten seconds, once for a Java; each later start of a consumer takes 0.7 s of a core instead of 1.2 s.
     """
-    home = _java_home()
+    home = _java_home(_CONSUMER)
 
     def run(scratch: Path) -> None:
         metrics_port, probe_port = network.free_ports(2)
-        command = _java_command(home, network.LOOPBACK, metrics_port, class_archives.writing(scratch))
+        command = _java_command(_CONSUMER, home, f"{network.LOOPBACK}:{metrics_port}", class_archives.writing(scratch))
         with Kafka(scratch / "broker") as broker:
             broker.create_topic("archive")
             env = {
@@ -116,32 +124,63 @@ def java_class_archive() -> Path:
     return class_archives.make("java-consumer", home, run)
 
 
-def _java_home() -> Path:
-    """Return the folder of the Java consumer's jars, made if it is not there."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _JavaProgram:
+    """A program in Java for pods, with the JMX agent.
+
+    Attributes:
+        part: its name in the cache and in messages.
+        folder: of its source, its pinned jars and the agent's rules.
+        main: the class that is run.
+        jvm: options of its size.
+    """
+
+    part: str
+    folder: Path
+    main: str
+    jvm: Sequence[str]
+
+
+_CONSUMER: Final = _JavaProgram("java-consumer", _JAVA, "Consumer", _SMALL_JVM)
+_STREAMS_POD: Final = _JavaProgram("streams-pod", _STREAMS, "StreamsPod", _LARGER_JVM)
+
+
+def _java_home(program: _JavaProgram) -> Path:
+    """Return the folder of a program's jars, made if it is not there."""
+    pom, checksums = program.folder / "pom.xml", program.folder / "checksums.sha256"
+    sources = [program.folder / f"{program.main}.java", _JAVA / "PodSockets.java"]
+    logging = _JAVA / "simplelogger.properties"
+    resources = [program.folder / "jmx.yaml", logging]
 
     def make(scratch: Path) -> None:
         prerequisites.require("java", "javac", "mvn")
         jars = scratch / "jars"
         jars.mkdir()
-        doing = "downloading kafka-clients and the JMX agent"
-        maven.download_jars("java-consumer", doing, pom=_JAVA_POM, checksums=_JAVA_CHECKSUMS, into=jars)
+        doing = "downloading its jars and the JMX agent"
+        maven.download_jars(program.part, doing, pom=pom, checksums=checksums, into=jars)
         javac = ["javac", "-Werror", "-XDignore.symbol.file", *_JDK_INTERNALS, "-cp", f"{jars}/*", "-d", str(scratch)]
-        commands.run("java-consumer", "compiling it", [*javac, *_JAVA_SOURCES])
-        for file in _JAVA_RESOURCES:
+        commands.run(program.part, "compiling it", [*javac, *sources])
+        for file in resources:
             shutil.copy(file, scratch)
-        with zipfile.ZipFile(scratch / _JAVA_JAR, "w") as jar:
-            for file in (*scratch.glob("*.class"), scratch / _JAVA_LOGGING.name):
+        with zipfile.ZipFile(scratch / _JAR, "w") as jar:
+            for file in (*scratch.glob("*.class"), scratch / logging.name):
                 jar.write(file, file.name)
                 file.unlink()
 
-    made_from = (_JAVA_POM, _JAVA_CHECKSUMS, *_JAVA_SOURCES, *_JAVA_RESOURCES)
-    return cache.entry("java-consumer", cache.key(*made_from, _JAVA_JAR), make)
+    return cache.entry(program.part, cache.key(pom, checksums, *sources, *resources, _JAR), make)
 
 
-def _java_command(home: Path, address: str, metrics_port: int | str, archive: Sequence[str]) -> list[str]:
-    """Return the command line of the consumer with the options of an archive of classes."""
-    agent = f"-javaagent:{home / 'jars' / _JMX_AGENT}={address}:{metrics_port}:{home / 'jmx.yaml'}"
+def _java_command(program: _JavaProgram, home: Path, metrics: str, archive: Sequence[str]) -> list[str]:
+    """Return the command line of a program with the options of an archive of classes.
+
+    Args:
+        program: to run.
+        home: as `_java_home` returns it.
+        metrics: where the JMX agent listens.
+        archive: options of an archive of classes; empty for none.
+    """
+    agent = f"-javaagent:{home / 'jars' / _JMX_AGENT}={metrics}:{home / 'jmx.yaml'}"
     sockets = "-Djava.nio.channels.spi.SelectorProvider=PodSockets"
-    jars = [home / _JAVA_JAR, *sorted((home / "jars").glob("*.jar"))]
-    java = ["java", *_WITH_AGENT, *archive, *_SMALL_JVM, *_JDK_INTERNALS, sockets, agent]
-    return [*java, "-cp", ":".join(map(str, jars)), "Consumer"]
+    jars = [home / _JAR, *sorted((home / "jars").glob("*.jar"))]
+    options = [*(_WITH_AGENT if archive else ()), *archive, *program.jvm, *_JDK_INTERNALS, sockets, agent]
+    return ["java", *options, "-cp", ":".join(map(str, jars)), program.main]

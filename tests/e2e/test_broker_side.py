@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300)]
 
 ROWS: Final = Path("build/broker-side.json")
 NERVOUS: Final = {"consumer.session.timeout.ms": "4000", "consumer.heartbeat.interval.ms": "1000"}
+NERVOUS_STREAMS: Final = {"streams.session.timeout.ms": "4000", "streams.heartbeat.interval.ms": "1000"}
 WIDE: Final = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "5000"}
 REPLICAS: Final = 3
 """One pause each: losses of one member within a minute count as one."""
@@ -60,6 +61,13 @@ def silent(sandbox: Sandbox) -> Iterator[Team]:
         yield team
 
 
+@pytest.fixture
+def threads(sandbox: Sandbox) -> Iterator[Team]:
+    """A team with a Kafka Streams application in a group of its own protocol (KIP-1071)."""
+    with nervous(sandbox, "broker-side-streams", "streams", NERVOUS_STREAMS) as team:
+        yield team
+
+
 @contextmanager
 def nervous(sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, str] = NERVOUS) -> Iterator[Team]:
     """Run a team's consumers under a policy in mode Apply, in a group with values of its own."""
@@ -69,14 +77,17 @@ def nervous(sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, s
     sandbox.kafka.configure_group(team.name, values)
     unused = JavaSettings(session_timeout_ms=1, heartbeat_interval_ms=1, max_poll_interval_ms=300_000)
     settings, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
-    settings["data"] = {"KAFKA_GROUP_PROTOCOL": "consumer"}
-    if library != "java":
+    settings["data"] = {"KAFKA_GROUP_PROTOCOL": "streams" if library == "streams" else "consumer"}
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    if library == "streams":
+        container["command"] = consumers.streams_command()
+    elif library != "java":
         del deployment["spec"]["template"]["metadata"]["annotations"]  # nothing to scrape
-        (container,) = deployment["spec"]["template"]["spec"]["containers"]
         container["command"] = consumers.confluent_python_command()
     team.apply(f"{json.dumps(settings)}\n---\n{json.dumps(deployment)}")
     team.await_available(team.name)
-    team.apply_policy(team.name, mode="Apply", library="java")  # policies know no librdkafka
+    # Policies know no librdkafka.
+    team.apply_policy(team.name, mode="Apply", library="streams" if library == "streams" else "java")
     yield team
     team.delete()
 
@@ -171,37 +182,41 @@ def noted_rows(rows: list[dict[str, Any]]) -> None:
     ROWS.write_text(json.dumps({"rows": [*others, *rows]}, indent=2) + "\n")
 
 
-def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, silent: Team, altering: Operator) -> None:
-    """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
+def raised(team: Team, group_type: str, client: str, values: Mapping[str, str], *others: Team) -> dict[str, Any]:
+    """Let a team's members stand still before and after the operator raised their session; return the row.
 
-    A group whose fencings nothing shows is left alone: they are as many, and unknown.
+    Args:
+        team: with an operator beside it.
+        group_type: as the row has it.
+        client: as the row has it.
+        values: what is set for the group itself at the beginning, and again after the write is taken back.
+        others: teams whose members stand still at the same times.
     """
-    assert altering.process.alive()
-    log, began_s, pods = RequestLog(modern.sandbox.kafka.request_log), time.time(), modern.pods()
-    modern.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
+    log, began_s, pods = RequestLog(team.sandbox.kafka.request_log), time.time(), team.pods()
+    team.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
     time.sleep(5.0)  # the operator has read since when nothing shows: it asks for losses once it knows the protocol
-    pause_each(modern, silent)
+    pause_each(team, *others)
     settled_s = time.time()
-    written = modern.await_condition("Applied", "Applied", status="True", timeout_s=OF_AGE_S)
+    written = team.await_condition("Applied", "Applied", status="True", timeout_s=OF_AGE_S)
     time.sleep(2.0)  # each member has beaten since
     changed_s = time.time()
-    pause_each(modern)
-    ended_s, status = time.time(), modern.status()
-    reverted = taken_back(modern)
-    time.sleep(2.0)  # likewise
+    pause_each(team)
+    ended_s, status = time.time(), team.status()
+    reverted = taken_back(team)
+    time.sleep(2.0)  # and once more
     back_s = time.time()
     time.sleep(AUDIT_LAG_S)
 
     records = log.read_new()
     before, between, after, back = (
-        beats(records, modern, *window)
+        beats(records, team, *window)
         for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s), (ended_s, back_s))
     )
     row: dict[str, Any] = {
-        "group_type": "consumer",
-        "client": "java",
+        "group_type": group_type,
+        "client": client,
         "changed": {"before": status["groupConfig"]["previous"], "after": status["groupConfig"]["values"]},
-        "restarts": len(modern.operator_writes("deployments")) + len(set(pods) ^ set(modern.pods())),
+        "restarts": len(team.operator_writes("deployments")) + len(set(pods) ^ set(team.pods())),
         "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
         "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
         "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["changeTime"]).timestamp()),
@@ -211,9 +226,7 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
     row["ok"] = row["evictions_before"] >= REPLICAS and not any(
         row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
     )
-    rows = [row, left_alone(silent, beats(records, silent, began_s, ended_s))]
-    noted_rows(rows)
-    assert all(each["ok"] for each in rows), rows
+    noted_rows([row, *(left_alone(other, beats(records, other, began_s, ended_s)) for other in others)])
     assert row["in_force_s"] <= 3.0  # the interval before, a second, and the second of the write
     assert "without a restart" in written["message"]
     assert status["groupConfig"]["values"] == {"sessionTimeout": "45s", "heartbeatInterval": "1s"}
@@ -221,7 +234,27 @@ def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, si
     assert status["current"]["sessionTimeout"] == "45s"
     assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
     assert reverted["revertedChangeTime"] == status["groupConfig"]["changeTime"]
-    assert configured(modern) == NERVOUS
+    assert configured(team) == values
+    return row
+
+
+def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, silent: Team, altering: Operator) -> None:
+    """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
+
+    A group whose fencings nothing shows is left alone: they are as many, and unknown.
+    """
+    assert altering.process.alive()
+    raised(modern, "consumer", "java", NERVOUS, silent)
+    rows = {row["client"]: row for row in json.loads(ROWS.read_text())["rows"] if row.get("purpose") is None}
+    assert all(rows[client]["ok"] for client in ("java", "confluent-kafka-python")), rows
+
+
+def test_a_session_of_a_streams_group_is_raised_at_the_broker(threads: Team, altering: Operator) -> None:
+    """Its members are known by their addresses, its fencings by the tasks that its threads lost."""
+    assert altering.process.alive()
+    row = raised(threads, "streams", "streams", NERVOUS_STREAMS)
+    assert row["ok"], row
+    assert threads.status()["groupProtocol"] == "Streams"
 
 
 def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, ShareConsumer
 from structlog.testing import capture_logs
 
 from heartbeat_tuner import assembly, settings
@@ -20,6 +20,7 @@ from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, GroupConfigRefusedError
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupOverrides, UnreadableGroup
 from sandbox import kafka_security, network
+from sandbox.group_states import group_states
 from sandbox.kafka import Kafka
 from sandbox.kafka_rights import grant, set_scram_password
 from sandbox.kafka_security import EXPIRED, KEY_PASSWORD, MISNAMED, SASL_CLEAR, SASL_TLS, TLS, Doors
@@ -34,7 +35,7 @@ PLAIN_PASSWORD = "plain-secret-0af3"  # noqa: S105 - of a broker that lives as l
 SCRAM_PASSWORD = "scram-secret-9b21"  # noqa: S105 - likewise
 WRONG_PASSWORD = "wrong-secret-77cc"  # noqa: S105 - likewise
 SECRETS = (PLAIN_PASSWORD, SCRAM_PASSWORD, WRONG_PASSWORD, KEY_PASSWORD, "PRIVATE KEY")
-GROUP, CONSUMER_GROUP, TOPIC = "orders", "orders-848", "orders-topic"
+GROUP, CONSUMER_GROUP, SHARE_GROUP, TOPIC = "orders", "orders-848", "orders-share", "orders-topic"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def await_assignment(consumer: Consumer) -> None:
 
 @pytest.fixture(scope="module")
 def locked(doors: Doors, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    """Run a broker that refuses what no ACL allows, with a classic group and one of the consumer protocol."""
+    """Run a broker that refuses what no ACL allows, with a group of three kinds each."""
     folder = tmp_path_factory.mktemp("locked")
     with Kafka(folder, listeners=doors.listeners, properties=kafka_security.AUTHORIZER) as broker:
         set_scram_password(broker.bootstrap, "tuner", SCRAM_PASSWORD)
@@ -76,8 +77,13 @@ def locked(doors: Doors, tmp_path_factory: pytest.TempPathFactory) -> Iterator[K
         for consumer in consumers:
             consumer.subscribe([TOPIC])
             await_assignment(consumer)
+        sharing = ShareConsumer({"bootstrap.servers": broker.bootstrap, "group.id": SHARE_GROUP, "log_level": 0})
+        sharing.subscribe([TOPIC])
+        wait_until(
+            lambda: group_states(broker.bootstrap).get(SHARE_GROUP) == "Stable", part="kafka", what="the share group"
+        )
         yield broker
-        for consumer in consumers:
+        for consumer in (*consumers, sharing):
             consumer.close()
 
 
@@ -161,6 +167,50 @@ async def test_a_certificate_opens(doors: Doors, certified: KafkaAccess, tmp_pat
             certified, key_file=doors.locked_key, key_password_file=tmp_path / "key-password"
         )
     assert isinstance((await described(certified))[GROUP], Group)
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", None])
+@pytest.mark.parametrize("protocol", ["SSL", "PLAINTEXT"])
+async def test_a_share_group_is_read_by_every_way_in(
+    doors: Doors, locked: Kafka, certified: KafkaAccess, tmp_path: Path, mechanism: str | None, protocol: str
+) -> None:
+    """Kafka's own protocol is spoken with the same keys: by TLS and without, by a password or a locked certificate.
+
+    Without Describe on the group's topics it is known that the group is there, and which command grants the right.
+    """
+    principal = ""
+    if mechanism is None and protocol == "PLAINTEXT":
+        access = KafkaAccess(locked.bootstrap)
+    elif mechanism is None:
+        (tmp_path / "key-password").write_text(KEY_PASSWORD)
+        key_password = tmp_path / "key-password"
+        access = dataclasses.replace(certified, key_file=doors.locked_key, key_password_file=key_password)
+        principal = doors.client_principal
+    else:
+        user, password = ("plain-user", PLAIN_PASSWORD) if mechanism == "PLAIN" else ("sharing", SCRAM_PASSWORD)
+        if mechanism != "PLAIN":
+            set_scram_password(locked.bootstrap, user, password)
+        (tmp_path / "password").write_text(password)
+        access = KafkaAccess(
+            locked.address(SASL_TLS if protocol == "SSL" else SASL_CLEAR),
+            security_protocol=f"SASL_{protocol}",
+            mechanism=mechanism,
+            username=user,
+            password_file=tmp_path / "password",
+            ca_file=doors.ca if protocol == "SSL" else None,
+        )
+        principal = f"User:{user}"
+    if principal:
+        command = f"kafka-acls --add --allow-principal User:X --operation Describe --group {SHARE_GROUP}"
+        grant(locked.bootstrap, command, principal=principal)
+        found = (await described(access, SHARE_GROUP))[SHARE_GROUP]
+        if isinstance(found, UnreadableGroup):  # the first time with this principal
+            assert found.tells_of_group
+            assert "the right Describe on the topics of group orders-share" in found.message
+            grant(locked.bootstrap, command_in(found.message).replace("TOPIC", TOPIC), principal=principal)
+    found = (await described(access, SHARE_GROUP, "not-there"))[SHARE_GROUP]
+    assert isinstance(found, Group)
+    assert (found.kind, [member.host for member in found.members]) == ("share", ["127.0.0.1"])
 
 
 @pytest.mark.parametrize(
@@ -419,10 +469,10 @@ async def test_the_documented_rights_are_enough(locked: Kafka, scram: KafkaAcces
     for command in commands:
         grant(locked.bootstrap, command, principal="User:documented")
     found, cluster, logged = await looked(
-        dataclasses.replace(scram, username="documented"), [GROUP, CONSUMER_GROUP, "not-there"]
+        dataclasses.replace(scram, username="documented"), [GROUP, CONSUMER_GROUP, SHARE_GROUP, "not-there"]
     )
     assert {type(item) for item in found.values()} == {Group}
-    assert set(found) == {GROUP, CONSUMER_GROUP}
+    assert set(found) == {GROUP, CONSUMER_GROUP, SHARE_GROUP}
     assert not cluster.bounds_assumed
     assert logged == "[]"
 
@@ -451,4 +501,5 @@ async def test_to_alter_groups_takes_one_right_more(locked: Kafka, scram: KafkaA
 async def altered(groups: KafkaGroups) -> None:
     """Set a group's session; there need be no such group."""
     wanted = GroupOverrides(timedelta(seconds=50))
-    await groups.alter("main", "to-be-altered", expected=GroupOverrides(), wanted=wanted)
+    for kind in ("consumer", "streams"):
+        await groups.alter("main", "to-be-altered", kind=kind, expected=GroupOverrides(), wanted=wanted)

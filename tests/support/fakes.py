@@ -127,8 +127,12 @@ class FakeGroups:
         self._reach(cluster, "metadata")
         return self.bounds
 
-    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+    async def alter(
+        self, cluster: str, group_id: str, *, kind: str, expected: GroupOverrides, wanted: GroupOverrides
+    ) -> None:
         """Set a group's own values, if they are what is expected; hooks are called before and after."""
+        group = self.groups[cluster].get(group_id)
+        assert not isinstance(group, Group) or group.kind == kind
         self.before_altering()
         self._reach(cluster, "incremental_alter_configs")
         if self.overrides(cluster, group_id) != expected:

@@ -21,7 +21,7 @@ from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import ClientSpec, DeclaredSettings, Spec
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Status
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import AT_BROKER, Status
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
 from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds
 from heartbeat_tuner.clients import catalogue
@@ -172,7 +172,7 @@ def _ownership(status: Status) -> GroupOwnership | None:
         noted.group_id,
         noted.workload_uid,
         since=_time(noted.since),
-        consumer_protocol=status.group_protocol == CONSUMER,
+        consumer_protocol=status.group_protocol in AT_BROKER.values(),
     )
 
 

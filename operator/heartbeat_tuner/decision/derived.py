@@ -207,7 +207,7 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     gaps = None if gaps is None else group_facts.watched_days(gaps)
     evictions, evictions_days = (0, 0.0) if record is None else _counted(inputs, record)
     of_group = inputs.group.consumer_protocol
-    cluster = inputs.cluster.for_consumer_groups() if of_group else inputs.cluster
+    cluster = inputs.cluster.for_groups(inputs.group.kind) if of_group else inputs.cluster
     return Question(
         history=ModelHistory(model, facts),
         current=current,

@@ -55,8 +55,10 @@ def person_takes_group_values_back(inputs: DecisionInput, _derived: Derived) -> 
 
 
 def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | None:
-    """Decide nothing where metrics are missing."""
-    record = inputs.record
+    """Decide nothing where metrics are missing, or show nothing of a group of this kind."""
+    record, unshown = inputs.record, group_values.unshown(inputs.group, inputs.client)
+    if unshown is not None:
+        return Decision(Verdict.UNKNOWN, unshown)
     return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message)) if isinstance(record, Unknown) else None
 
 

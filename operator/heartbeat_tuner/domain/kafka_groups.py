@@ -114,10 +114,11 @@ class Group:
 
     Attributes:
         state: at that moment.
-        consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
+        consumer_protocol: whether it speaks a protocol in which S and H are the broker's: `kind` says which.
         config: what the broker prescribes; None for a classic group, or where it may not be read.
         assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
-        kind: what its keys at the broker begin with, where S and H are there: `consumer`, or `streams` (KIP-1071).
+        kind: what its keys at the broker begin with, where S and H are there: `consumer` (KIP-848), `streams`
+            (KIP-1071) or `share` (KIP-932).
     """
 
     group_id: str
@@ -207,8 +208,9 @@ class Cluster:
         max_session_timeout: of classic groups.
         bounds_assumed: whether these two could not be read.
         consumer: the bounds for groups of the consumer protocol; None where they cannot be read of every broker.
+        streams: the same for groups of Kafka Streams' protocol; None, too, where brokers know none (before 4.1).
         alters_groups: whether the operator's configuration lets values be written into groups' configurations there.
-        consumer_protocol: whether the two are for groups of the consumer protocol (`for_consumer_groups`).
+        consumer_protocol: whether the two are for groups whose S and H are the broker's (`for_groups`).
     """
 
     brokers: int
@@ -216,17 +218,19 @@ class Cluster:
     max_session_timeout: timedelta
     bounds_assumed: bool = False
     consumer: ConsumerBounds | None = None
+    streams: ConsumerBounds | None = None
     alters_groups: bool = False
     consumer_protocol: bool = False
 
-    def for_consumer_groups(self) -> "Cluster":
-        """Return the same with the bounds for groups of the consumer protocol; Kafka's defaults where unknown."""
-        bounds = self.consumer
+    def for_groups(self, kind: str) -> "Cluster":
+        """Return the same with the bounds for groups of a kind (`Group.kind`); Kafka's defaults where unknown."""
+        bounds = {"consumer": self.consumer, "streams": self.streams}.get(kind)
         return dataclasses.replace(
             self,
             min_session_timeout=CONSUMER_MIN_SESSION if bounds is None else bounds.min_session,
             max_session_timeout=CONSUMER_MAX_SESSION if bounds is None else bounds.max_session,
             bounds_assumed=bounds is None,
+            consumer=bounds,
             consumer_protocol=True,
         )
 

@@ -205,7 +205,7 @@ class Rules:
         return Limit(needed, times)
 
     def _broker_limit(self, side: str, value: timedelta) -> Limit:
-        kind = self.client.protocols[0] if self.client.protocols[0].is_at_broker else Protocol.CONSUMER
+        kind = next((each for each in self.client.protocols if each.is_at_broker), Protocol.CONSUMER)
         keys = f"group.{kind}" if self.consumer_protocol else "group"
         return broker_limit(value, side, assumed=self.bounds_assumed, keys=keys)
 

@@ -40,14 +40,17 @@ class Groups(Protocol):
 
 
 class GroupConfigs(Protocol):
-    """The configurations of groups of the consumer protocol."""
+    """The configurations of groups whose S and H are the broker's."""
 
-    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+    async def alter(
+        self, cluster: str, group_id: str, *, kind: str, expected: GroupOverrides, wanted: GroupOverrides
+    ) -> None:
         """Set what differs, in one request; None in `wanted` takes a value of the group's own away.
 
         Args:
             cluster: its name.
             group_id: of the group.
+            kind: whose keys are written (`Group.kind`).
             expected: what is set for the group itself, as far as is known.
             wanted: what is to be set.
 

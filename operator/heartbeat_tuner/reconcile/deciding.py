@@ -90,7 +90,7 @@ class Decider:
         seen = outcome.inputs.group
         if group == seen:
             return True
-        if (group.consumer_protocol, group.config) != (seen.consumer_protocol, seen.config):
+        if (group.consumer_protocol, group.kind, group.config) != (seen.consumer_protocol, seen.kind, seen.config):
             return False  # what is in force is the broker's, and was taken from there
         again = self._decided(dataclasses.replace(outcome.inputs, group=group))
         if not isinstance(again, Decided):

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupOverrides, GroupState
 from sandbox.group_states import group_states
 from sandbox.kafka import Kafka
 from sandbox.processes import wait_until
@@ -49,7 +49,7 @@ async def described(kafka: Kafka, group_id: str) -> Group:
 
 
 async def test_a_share_group_is_there_though_librdkafka_says_that_it_is_not(kafka: Kafka) -> None:
-    """It has no members that are known: what can be set for it at the broker is said, and how it is set now."""
+    """Its members are asked for by Kafka's own protocol, and what the broker prescribes to them is read."""
     kafka.create_topic("shared")
     kafka.configure_group("shared", {"share.session.timeout.ms": "46000", "share.record.lock.duration.ms": "20000"})
     consumer = ShareConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": "shared", "log_level": 0})
@@ -60,15 +60,11 @@ async def test_a_share_group_is_there_though_librdkafka_says_that_it_is_not(kafk
             found = await groups.describe("main", ["shared", "nobody"])
     assert found["nobody"] is None
     group = found["shared"]
-    assert isinstance(group, UnreadableGroup)
-    assert group.tells_of_group
-    for part in (
-        "a share group, which the admin library does not describe",
-        "share.session.timeout.ms 46s, share.heartbeat.interval.ms 5s, share.record.lock.duration.ms 20s",
-        "streams.session.timeout.ms 45s, streams.heartbeat.interval.ms 5s",
-        "group.share.{min,max}.record.lock.duration.ms",
-    ):
-        assert part in group.message
+    assert isinstance(group, Group)
+    assert (group.kind, group.state, group.consumer_protocol) == ("share", GroupState.STABLE, True)
+    assert [(member.client_id, member.host) for member in group.members] == [("rdkafka", "127.0.0.1")]
+    own = GroupOverrides(session_timeout=timedelta(seconds=46))
+    assert group.config == GroupConfig(timedelta(seconds=46), timedelta(seconds=5), own)
 
 
 def await_assigned(*consumers: Consumer, each: int) -> None:

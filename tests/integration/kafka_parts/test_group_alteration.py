@@ -106,9 +106,9 @@ async def test_values_are_set_together_and_taken_away_again(groups: KafkaGroups,
     """What stood before was the broker's own: so it stands again when the group's own values are deleted."""
     before = await config(groups, group)
     assert before == GroupConfig(timedelta(seconds=45), timedelta(seconds=5), NOTHING)
-    await groups.alter("main", group, expected=NOTHING, wanted=S3_H1)
+    await groups.alter("main", group, kind="consumer", expected=NOTHING, wanted=S3_H1)
     assert await in_force(groups, group, S3_H1) == GroupConfig(timedelta(seconds=3), timedelta(seconds=1), S3_H1)
-    await groups.alter("main", group, expected=S3_H1, wanted=NOTHING)
+    await groups.alter("main", group, kind="consumer", expected=S3_H1, wanted=NOTHING)
     assert await in_force(groups, group, NOTHING) == before
 
 
@@ -117,7 +117,7 @@ async def test_nothing_is_written_over_a_value_that_somebody_set(kafka: Kafka, g
     kafka.configure_group(group, {"consumer.session.timeout.ms": "30000"})
     await in_force(groups, group, GroupOverrides(timedelta(seconds=30)))
     with pytest.raises(GroupConfigChangedError, match="has sessionTimeout 30s at the broker, and no value of its own"):
-        await groups.alter("main", group, expected=NOTHING, wanted=S20)
+        await groups.alter("main", group, kind="consumer", expected=NOTHING, wanted=S20)
     assert (await config(groups, group)).session_timeout == timedelta(seconds=30)
 
 
@@ -133,7 +133,7 @@ async def test_what_kafka_does_not_take_is_refused_whole(
     interval = None if interval_s is None else timedelta(seconds=interval_s)
     wanted = GroupOverrides(timedelta(seconds=session_s), interval)
     with pytest.raises(GroupConfigRefusedError, match=why) as refused:
-        await groups.alter("main", group, expected=NOTHING, wanted=wanted)
+        await groups.alter("main", group, kind="consumer", expected=NOTHING, wanted=wanted)
     assert "group.consumer.{min,max}.session.timeout.ms" in str(refused.value)
     assert "the controllers' count" in str(refused.value)
     assert (await config(groups, group)).overrides == NOTHING
@@ -146,11 +146,11 @@ async def test_nobody_writes_without_leadership_or_leave(
     for left_s, error in ((0.0, NotLeaderError), (0.5, GroupConfigRefusedError)):
         fence.left_s = left_s
         with pytest.raises(error):
-            await groups.alter("main", group, expected=NOTHING, wanted=S20)
+            await groups.alter("main", group, kind="consumer", expected=NOTHING, wanted=S20)
     fence.left_s = 30.0
     with closing(operator(kafka, fence, alters=False)) as reader:
         with pytest.raises(GroupConfigRefusedError, match=r"kafka\.clusters\.main\.alterGroups"):
-            await reader.alter("main", group, expected=NOTHING, wanted=S20)
+            await reader.alter("main", group, kind="consumer", expected=NOTHING, wanted=S20)
         assert not (await reader.cluster("main")).alters_groups
     assert (await config(groups, group)).overrides == NOTHING
 
@@ -160,7 +160,7 @@ async def test_a_change_is_in_force_at_the_next_beat_without_a_rebalance(kafka: 
     kafka.create_topic("altered-live")
     member = Member(kafka, "altered-live")
     callbacks = member.callbacks
-    await groups.alter("main", "altered-live", expected=NOTHING, wanted=S3_H1)
+    await groups.alter("main", "altered-live", kind="consumer", expected=NOTHING, wanted=S3_H1)
     member.poll_for(6.0)  # the beat before the change was up to 5 s ago
     assert member.callbacks == callbacks
     found = (await groups.describe("main", ["altered-live"]))["altered-live"]
@@ -178,7 +178,7 @@ async def test_what_is_described_need_not_be_in_force(tmp_path: Path, fence: Tim
     with Kafka(tmp_path) as kafka:
         kafka.create_topic(name)
         with closing(Member(kafka, name)), closing(operator(kafka, fence)) as groups:
-            await groups.alter("main", name, expected=NOTHING, wanted=S3_H1)
+            await groups.alter("main", name, kind="consumer", expected=NOTHING, wanted=S3_H1)
             await in_force(groups, name, S3_H1)
     narrow = {
         "group.consumer.min.session.timeout.ms": "10000",
@@ -192,7 +192,7 @@ async def test_what_is_described_need_not_be_in_force(tmp_path: Path, fence: Tim
         assert (bounds.min_session, bounds.min_interval) == (timedelta(seconds=10), timedelta(seconds=3))
         alone = GroupOverrides(timedelta(seconds=20), S3_H1.heartbeat_interval)
         with pytest.raises(GroupConfigRefusedError, match="3000 to 15000"):
-            await groups.alter("main", name, expected=S3_H1, wanted=alone)
+            await groups.alter("main", name, kind="consumer", expected=S3_H1, wanted=alone)
         both = GroupOverrides(timedelta(seconds=20), timedelta(seconds=5))
-        await groups.alter("main", name, expected=S3_H1, wanted=both)
+        await groups.alter("main", name, kind="consumer", expected=S3_H1, wanted=both)
         await in_force(groups, name, both)

@@ -115,13 +115,15 @@ class FallingGroups:
         """Return what the broker accepts."""
         return await self._groups.cluster(cluster)
 
-    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+    async def alter(
+        self, cluster: str, group_id: str, *, kind: str, expected: GroupOverrides, wanted: GroupOverrides
+    ) -> None:
         """Write; a leader that falls here may have written."""
         fall = self.fall
         falls = fall is not None and (fall.reverts, fall.at) == (bool(self.alterations), "write")
         if fall is not None and falls and not fall.done:
             raise NotLeaderError("it fell before")
-        await self._groups.alter(cluster, group_id, expected=expected, wanted=wanted)
+        await self._groups.alter(cluster, group_id, kind=kind, expected=expected, wanted=wanted)
         self.alterations.append(wanted)
         await asyncio.sleep(SETTLES_S)
         if falls:

@@ -70,11 +70,11 @@ async def test_a_session_below_the_running_interval_fences_nobody_and_is_the_one
         process_of(kafka, name) as gone,
     ):
         await awaited(groups, name, 2, within_s=30)
-        await groups.alter("main", name, expected=NOTHING, wanted=RUNNING)
+        await groups.alter("main", name, kind="consumer", expected=NOTHING, wanted=RUNNING)
         here.poll_for(6.0)  # the beat before was up to 5 s ago
         callbacks = here.callbacks
         await in_force(groups, name, RUNNING)
-        await groups.alter("main", name, expected=RUNNING, wanted=BELOW_IT)
+        await groups.alter("main", name, kind="consumer", expected=RUNNING, wanted=BELOW_IT)
         here.poll_for(8.0)  # up to 6 s
         assert (here.callbacks, await members(groups, name)) == (callbacks, 2)
 
@@ -90,10 +90,10 @@ async def test_a_broker_that_restarts_after_a_shorter_session_fences_nobody(tmp_
         kafka.create_topic(name)
         with closing(Member(kafka, name)) as member:
             with closing(operator(kafka, fence)) as groups:
-                await groups.alter("main", name, expected=NOTHING, wanted=RUNNING)
+                await groups.alter("main", name, kind="consumer", expected=NOTHING, wanted=RUNNING)
                 member.poll_for(6.0)
                 await in_force(groups, name, RUNNING)
-                await groups.alter("main", name, expected=RUNNING, wanted=BELOW_IT)
+                await groups.alter("main", name, kind="consumer", expected=RUNNING, wanted=BELOW_IT)
             callbacks = member.callbacks
             member.poll_for(0.5)
             kafka.stop()
@@ -119,8 +119,10 @@ async def test_the_bounds_that_count_are_the_controllers(apart: ControllerApart)
         assert bounds is not None
         assert bounds.min_session == timedelta(seconds=1)
         with pytest.raises(GroupConfigRefusedError, match="45000 to 60000") as refused:
-            await groups.alter("main", name, expected=NOTHING, wanted=GroupOverrides(timedelta(seconds=20)))
+            await groups.alter(
+                "main", name, kind="consumer", expected=NOTHING, wanted=GroupOverrides(timedelta(seconds=20))
+            )
         assert "the controllers' count" in str(refused.value)
         allowed = GroupOverrides(timedelta(seconds=50))
-        await groups.alter("main", name, expected=NOTHING, wanted=allowed)
+        await groups.alter("main", name, kind="consumer", expected=NOTHING, wanted=allowed)
         await in_force(groups, name, allowed)

@@ -1,7 +1,7 @@
 """How many brokers a cluster has, and between which times sessions and heartbeats must be there.
 
-Sessions of classic groups are what one broker says. Of groups of the consumer protocol all brokers are asked: each may
-become the coordinator. What a controller of its own accepts no request shows, but for one that only validates.
+Of groups whose values are at the broker all brokers are asked, since each may become the coordinator; sessions of
+classic groups are what one broker says. What a controller of its own accepts only a request that validates shows.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,16 @@ def read(client: KafkaClient, answers: ClusterAnswers, nodes: Sequence[int], *, 
     error = error_of(futures[0])
     if error is not None and is_silent(error):
         raise client.silence()
-    consumer, classic = answers.consumer_bounds(futures), answers.broker_times(futures[0])
+    consumer, streams = (answers.group_bounds(kind, futures) for kind in ("consumer", "streams"))
+    classic = answers.broker_times(futures[0])
     if isinstance(classic, str):
         _log.warning("broker bounds not read, Kafka's defaults are assumed", cluster=answers.cluster, error=classic)
     low, high = _ASSUMED if isinstance(classic, str) else classic
-    bounds = None if isinstance(consumer, str) else consumer
-    return Cluster(len(nodes), low, high, bounds_assumed=isinstance(classic, str), consumer=bounds)
+    return Cluster(
+        len(nodes),
+        low,
+        high,
+        bounds_assumed=isinstance(classic, str),
+        consumer=None if isinstance(consumer, str) else consumer,
+        streams=None if isinstance(streams, str) else streams,
+    )

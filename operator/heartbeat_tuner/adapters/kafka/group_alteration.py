@@ -12,7 +12,7 @@ from typing import Any, Final
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from heartbeat_tuner.adapters.kafka.kafka_answers import INTERVAL, SESSION, ClusterAnswers, error_of, is_silent
+from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent, keys_of
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import GroupConfigChangedError, GroupConfigRefusedError, NoTimeToWriteError
@@ -42,6 +42,7 @@ def alter(
     expected: GroupOverrides,
     wanted: GroupOverrides,
     *,
+    kind: str,
     timeout_s: float,
     fence: Fence,
 ) -> None:
@@ -53,6 +54,7 @@ def alter(
         group_id: of the group.
         expected: what is set for the group itself, as far as is known.
         wanted: what is to be set; None takes a value of the group's own away.
+        kind: whose keys are written (`Group.kind`).
         timeout_s: for one request.
         fence: asked right before the write.
 
@@ -62,8 +64,8 @@ def alter(
         ClusterUnreachableError: no answer, or one that leaves open whether it was done.
         NotLeaderError: the leadership is over; nothing was written.
     """
-    operations = _operations(expected, wanted)
-    _compare(client, answers, group_id, expected, timeout_s)
+    operations = _operations(kind, expected, wanted)
+    _compare(client, answers, (group_id, kind), expected, timeout_s)
     resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=operations)
     for validate_only in (True, False):
         request_s = min(timeout_s, fence.remaining_s())
@@ -75,19 +77,20 @@ def alter(
         client.wait([future])
         error = error_of(future)
         if error is not None:
-            raise _failure(client, answers, group_id, error)
+            raise _failure(client, answers, (group_id, kind), error)
 
 
-def _failure(client: KafkaClient, answers: ClusterAnswers, group_id: str, error: KafkaError) -> Exception:
+def _failure(client: KafkaClient, answers: ClusterAnswers, group: tuple[str, str], error: KafkaError) -> Exception:
     if is_silent(error) or error.code() in _OPEN:
         return client.silence()
-    return GroupConfigRefusedError(answers.alteration_refused(group_id, error))
+    return GroupConfigRefusedError(answers.alteration_refused(*group, error))
 
 
 def _compare(
-    client: KafkaClient, answers: ClusterAnswers, group_id: str, expected: GroupOverrides, timeout_s: float
+    client: KafkaClient, answers: ClusterAnswers, group: tuple[str, str], expected: GroupOverrides, timeout_s: float
 ) -> None:
-    """Look whether the group's own values are the expected ones."""
+    """Look whether the group's own values are the expected ones; the group is its id and its kind."""
+    group_id, kind = group
     (future,) = client.admin.describe_configs(
         [ConfigResource(ResourceType.GROUP, group_id)], request_timeout=timeout_s
     ).values()
@@ -95,7 +98,7 @@ def _compare(
     error = error_of(future)
     if error is not None and is_silent(error):
         raise client.silence()
-    config = answers.group_config(group_id, future)
+    config = answers.group_config(group_id, kind, future)
     if isinstance(config, str):
         raise GroupConfigRefusedError(config)
     if config.overrides != expected:
@@ -109,10 +112,11 @@ def _compare(
         )
 
 
-def _operations(expected: GroupOverrides, wanted: GroupOverrides) -> list[Any]:
+def _operations(kind: str, expected: GroupOverrides, wanted: GroupOverrides) -> list[Any]:
+    session, interval = keys_of(kind)
     changes = (
-        (SESSION, expected.session_timeout, wanted.session_timeout),
-        (INTERVAL, expected.heartbeat_interval, wanted.heartbeat_interval),
+        (session, expected.session_timeout, wanted.session_timeout),
+        (interval, expected.heartbeat_interval, wanted.heartbeat_interval),
     )
     return [_operation(name, after) for name, before, after in changes if before != after]
 

@@ -18,11 +18,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 import structlog
-from confluent_kafka.admin import ConfigResource, ResourceType
 
-from heartbeat_tuner.adapters.kafka import cluster_bounds, group_alteration, kafka_access
+from heartbeat_tuner.adapters.kafka import cluster_bounds, described_configs, group_alteration, kafka_access
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
-from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent
+from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
 from heartbeat_tuner.adapters.kafka.kafka_reading import GroupReading, Reader
 from heartbeat_tuner.adapters.kafka.undescribed_groups import UndescribedGroups
@@ -39,13 +38,8 @@ healthy broker describes 10,000 groups in less."""
 CONFIGS_S: Final = 5.0
 """After that for configurations of groups of the consumer protocol, or at a slow broker they would never be read."""
 
-CONFIGS_AT_ONCE: Final = 500
-
 TELL_AGAIN_S: Final = 50.0
 """What the log was told is told again after so long at the earliest: groups are read in many lots a minute."""
-
-LEAST_S: Final = 0.1
-"""With less time than this no request is begun."""
 
 RENEW_S: Final = 300.0
 """So long a request may have no answer until a new client asks again: librdkafka may look for none by then."""
@@ -122,14 +116,16 @@ class KafkaGroups:
         work = self._clusters[cluster].size_and_bounds
         return await asyncio.get_running_loop().run_in_executor(self._threads[cluster], work)
 
-    async def alter(self, cluster: str, group_id: str, *, expected: GroupOverrides, wanted: GroupOverrides) -> None:
+    async def alter(
+        self, cluster: str, group_id: str, *, kind: str, expected: GroupOverrides, wanted: GroupOverrides
+    ) -> None:
         """Set what differs in a group's configuration, as `GroupConfigs.alter` has it."""
         if self._fence is None:
             raise NotLeaderError("nobody asked to lead, so nothing is written")
         work = self._clusters[cluster].alter
         loop, threads = asyncio.get_running_loop(), self._threads[cluster]
         # A write is waited for to its end: who gave up would not know that it was done.
-        await asyncio.shield(loop.run_in_executor(threads, work, group_id, expected, wanted, self._fence))
+        await asyncio.shield(loop.run_in_executor(threads, work, group_id, kind, expected, wanted, self._fence))
 
     def close(self) -> None:
         """Wait for no answer any more; connections end soon after, and before the process does."""
@@ -154,10 +150,10 @@ class _Cluster:
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
         self._told_s = float("-inf")
-        self._undescribed = UndescribedGroups(name)
+        self._undescribed = UndescribedGroups(self._answers)
 
     def describe(self, group_ids: list[str], within_s: float) -> _Described:
-        """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
+        """Return the groups, with what the broker prescribes to them where S and H are its."""
         client = self._connected()
         try:
             # Why nobody is let in is known soon, and only here.
@@ -165,7 +161,9 @@ class _Cluster:
             reading = self._reader.read(client, group_ids, self._answers.understood, within_s=within_s)
             if not reading.answered:
                 raise client.silence()
-            answered = self._undescribed.filled_in(client, reading.answered, within_s=min(self._timeout_s, within_s))
+            answered = self._undescribed.filled_in(
+                client.keys.properties, reading.answered, within_s=min(self._timeout_s, within_s)
+            )
             configured = self._with_configs(client, answered, within_s=min(CONFIGS_S, within_s))
         except ClusterUnreachableError:
             if not client.waiting:  # with its connections, and what it remembers of coordinators
@@ -245,19 +243,16 @@ class _Cluster:
     def _with_configs(
         self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float
     ) -> Mapping[str, Group | UnreadableGroup | None]:
-        """Return the groups, those of the consumer protocol with what the broker prescribes to them.
+        """Return the groups, with what the broker prescribes to them where S and H are its.
 
         Where that was not read in time the group is left out: without it, what its client is set to would be taken for
         what is in force.
         """
-        wanted = [name for name, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
-        configs: dict[str, GroupConfig | str] = {}
-        until = time.monotonic() + min(within_s, self._timeout_s)
-        for first in range(0, len(wanted), CONFIGS_AT_ONCE):
-            left_s = until - time.monotonic()
-            if left_s < LEAST_S:
-                break
-            configs |= self._configs(client, wanted[first : first + CONFIGS_AT_ONCE], left_s)
+        wanted = {
+            name: group.kind for name, group in groups.items() if isinstance(group, Group) and group.consumer_protocol
+        }
+        within_s = min(within_s, self._timeout_s)
+        configs = described_configs.read(client, self._answers, wanted, within_s=within_s)
         unread = [text for text in configs.values() if isinstance(text, str)]
         if unread and time.monotonic() - self._told_s > TELL_AGAIN_S:
             self._told_s = time.monotonic()
@@ -273,18 +268,6 @@ class _Cluster:
             if group_id not in left_out
         }
 
-    def _configs(self, client: KafkaClient, group_ids: list[str], timeout_s: float) -> dict[str, GroupConfig | str]:
-        """Return what the broker prescribes to groups, or why that cannot be read; who has no answer is left out."""
-        asked = {group_id: ConfigResource(ResourceType.GROUP, group_id) for group_id in group_ids}
-        futures = client.admin.describe_configs(list(asked.values()), request_timeout=timeout_s)
-        client.wait(futures.values())
-        configs: dict[str, GroupConfig | str] = {}
-        for group_id, resource in asked.items():
-            error = error_of(futures[resource])
-            if error is None or not is_silent(error):
-                configs[group_id] = self._answers.group_config(group_id, futures[resource])
-        return configs
-
     def _read_bounds(self, client: KafkaClient) -> Cluster:
         nodes = self._nodes(client)
         if not nodes:
@@ -292,9 +275,11 @@ class _Cluster:
         read = cluster_bounds.read(client, self._answers, nodes, timeout_s=self._timeout_s)
         return dataclasses.replace(read, alters_groups=self._access.alters_groups)
 
-    def alter(self, group_id: str, expected: GroupOverrides, wanted: GroupOverrides, fence: Fence) -> None:
+    def alter(self, group_id: str, kind: str, expected: GroupOverrides, wanted: GroupOverrides, fence: Fence) -> None:
         """Write into a group's configuration."""
         if not self._access.alters_groups:
             raise GroupConfigRefusedError(f"kafka.clusters.{self._name}.alterGroups is not set")
         client, times = self._connected(), (expected, wanted)
-        group_alteration.alter(client, self._answers, group_id, *times, timeout_s=self._timeout_s, fence=fence)
+        group_alteration.alter(
+            client, self._answers, group_id, *times, kind=kind, timeout_s=self._timeout_s, fence=fence
+        )

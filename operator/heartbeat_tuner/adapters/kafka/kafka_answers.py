@@ -25,16 +25,7 @@ from heartbeat_tuner.domain.kafka_groups import (
 from heartbeat_tuner.domain.sentences import Sentence, say
 
 _BROKER_TIMES: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
-SESSION: Final = "consumer.session.timeout.ms"
-INTERVAL: Final = "consumer.heartbeat.interval.ms"
-"""Keys of a group's configuration."""
-
-_CONSUMER_TIMES: Final = (
-    "group.consumer.min.session.timeout.ms",
-    "group.consumer.max.session.timeout.ms",
-    "group.consumer.min.heartbeat.interval.ms",
-    "group.consumer.max.heartbeat.interval.ms",
-)
+_GROUP_TIMES: Final = ("min.session.timeout", "max.session.timeout", "min.heartbeat.interval", "max.heartbeat.interval")
 _NOT_DESCRIBED: Final = "Kafka cluster {cluster} does not describe group {group}: {why}"
 
 _DENIED: Final = frozenset({KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED})
@@ -70,7 +61,7 @@ class ClusterAnswers:
             return _group(answer.result())
         if is_silent(error) and error.name() != "_INVALID_ARG":  # so librdkafka refuses a group of Connect's workers
             raise NoAnswerError
-        return self._not_described(group_id, error)
+        return self.not_described(group_id, error)
 
     def no_answer(self, group_id: str, why: str) -> UnreadableGroup:
         """Return a group of which nothing was said, and why."""
@@ -82,9 +73,9 @@ class ClusterAnswers:
         unreadable = self.no_answer(group_id, "not read in time, the next cycle begins with it")
         return dataclasses.replace(unreadable, unread=True)
 
-    def group_config(self, group_id: str, future: Future[Any]) -> GroupConfig | str:
+    def group_config(self, group_id: str, kind: str, future: Future[Any]) -> GroupConfig | str:
         """Return what a broker prescribes to a group, and what of it is the group's own; or why it cannot be read."""
-        names, entries = (SESSION, INTERVAL), future.result() if error_of(future) is None else {}
+        names, entries = keys_of(kind), future.result() if error_of(future) is None else {}
         times = self._times(future, names, f"group {group_id}", _group_option(group_id))
         if isinstance(times, str):
             return times
@@ -97,32 +88,34 @@ class ClusterAnswers:
         """Return the shortest and the longest session that a broker accepts, or why they cannot be read."""
         return self._times(future, _BROKER_TIMES, "the cluster", "--cluster")
 
-    def consumer_bounds(self, futures: Iterable[Future[Any]]) -> ConsumerBounds | str:
-        """Return what every broker accepts for groups of the consumer protocol, or why that cannot be read.
+    def group_bounds(self, kind: str, futures: Iterable[Future[Any]]) -> ConsumerBounds | str:
+        """Return what every broker accepts for groups of a kind, or why that cannot be read.
 
-        A broker before 4.0 has no such bounds, and no such groups.
+        A broker before 4.0 (`consumer`) or 4.1 (`streams`) has no such bounds, and no such groups.
         """
-        read = [self._times(future, _CONSUMER_TIMES, "the cluster", "--cluster") for future in futures]
+        names = tuple(f"group.{kind}.{name}.ms" for name in _GROUP_TIMES)
+        read = [self._times(future, names, "the cluster", "--cluster") for future in futures]
         unread = next((times for times in read if isinstance(times, str)), None)
         if unread is not None:
             return unread
         low, high, least, most = zip(*(times for times in read if not isinstance(times, str)), strict=True)
         return ConsumerBounds(max(low), min(high), max(least), min(most))
 
-    def alteration_refused(self, group_id: str, error: KafkaError) -> str:
+    def alteration_refused(self, group_id: str, kind: str, error: KafkaError) -> str:
         """Return why Kafka does not take a group's new configuration, and what to do."""
         if error.code() in _DENIED:
             return self._lacks("AlterConfigs", f"group {group_id}", _group_option(group_id))
         return say(
             "Kafka cluster {cluster} does not take these values for group {group}: {why}. What may be set is said by "
-            "group.consumer.{{min,max}}.session.timeout.ms and group.consumer.{{min,max}}.heartbeat.interval.ms of "
+            "group.{kind}.{{min,max}}.session.timeout.ms and group.{kind}.{{min,max}}.heartbeat.interval.ms of "
             "the brokers and, with processes of their own, of the controllers: the controllers' count",
+            kind=kind,
             cluster=self.cluster,
             group=group_id,
             why=plain(error.str()),
         )
 
-    def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
+    def not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
         """Return why a group cannot be seen; None if it is not there."""
         group = f"group {group_id}"
         match error.code():
@@ -156,6 +149,11 @@ class ClusterAnswers:
             "--add --allow-principal User:OPERATOR --operation {operation} {option}"
         )
         return say(phrase, cluster=self.cluster, operation=operation, on=on, option=option)
+
+
+def keys_of(kind: str) -> tuple[str, str]:
+    """Return the keys of session and heartbeat interval in the configuration of a group (`Group.kind`)."""
+    return f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
 
 
 def error_of(future: Future[Any]) -> KafkaError | None:

@@ -37,7 +37,9 @@ from heartbeat_tuner.domain.verifications import MOST_FAILED
 
 MAX_CONDITIONS: Final = 10
 
-CONSUMER: Final = "Consumer"
+AT_BROKER: Final = {"consumer": "Consumer", "streams": "Streams", "share": "Share"}
+"""What `groupProtocol` says of groups whose session and heartbeat are the broker's, by `Group.kind`."""
+
 """The protocol of a KIP-848 group, as `groupProtocol` names it."""
 
 OpenReason = Annotated[Reason, open_word("Reason for the result. docs/reference/reasons.md explains each.")]
@@ -238,7 +240,10 @@ class Status(Model):
     reason: OpenReason | None = None
     group_protocol: Annotated[
         str | None,
-        Field(max_length=64, description="Classic, or Consumer for a KIP-848 group, from the broker."),
+        Field(
+            max_length=64,
+            description="Classic, or Consumer (KIP-848), Streams (KIP-1071) or Share (KIP-932), from the broker.",
+        ),
     ] = None
     group_ownership: OwnershipStatus | None = None
     current: SettingValues | None = None

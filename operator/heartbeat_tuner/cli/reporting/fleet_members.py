@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.api import applied
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import AT_BROKER
 from heartbeat_tuner.cli.group import group_case, group_options, prometheus_options
 from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
@@ -188,7 +188,7 @@ def _facts(
     assumed = []
     if view is None and watched is not None and len(watched.group.convention.libraries) > 1:
         assumed.append(f"that its library is {client.title}, as its exporter and its model allow")
-    consumer = view is not None and view.status.group_protocol == CONSUMER
+    consumer = view is not None and view.status.group_protocol in AT_BROKER.values()
     rebalancing = Rebalancing.CONSUMER if consumer else Rebalancing.EAGER
     assumed += [_DYNAMIC] if consumer else [_EAGER, _DYNAMIC]
     given = {} if view is None else dict(view.policy.declared)

@@ -74,8 +74,9 @@ def not_verifiable(group: Group) -> Finding:
 
 def _where(group: Group) -> Sentence:
     return say(
-        "They are consumer.session.timeout.ms and consumer.heartbeat.interval.ms of group {group} at the broker, in "
+        "They are {kind}.session.timeout.ms and {kind}.heartbeat.interval.ms of group {group} at the broker, in "
         "force without a restart",
+        kind=group.kind,
         group=group.group_id,
     )
 

@@ -10,7 +10,7 @@ import dataclasses
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.decision.evictions import assessment
 from heartbeat_tuner.decision.optimize import remedy
 from heartbeat_tuner.domain.evidence import Record
@@ -23,14 +23,7 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 
-PROPERTIES: Final = (
-    "What may be set is said by group.consumer.{min,max}.session.timeout.ms and "
-    "group.consumer.{min,max}.heartbeat.interval.ms of the brokers and, with processes of their own, of the "
-    "controllers, which a restart changes"
-)
-
-
-_KIPS: Final = {"consumer": "KIP-848", "streams": "KIP-1071"}
+_KIPS: Final = {"consumer": "KIP-848", "streams": "KIP-1071", "share": "KIP-932"}
 
 
 def decided(
@@ -60,19 +53,52 @@ def decided(
         return None
     if shown.reason not in {Reason.DANGER, Reason.UNSTABLE}:
         return Decision(Verdict.UNKNOWN, shown)
-    bounds = cluster.for_consumer_groups()
+    bounds = cluster.for_groups(group.kind)
     chosen = remedy.choose(client, policy, bounds, model, record, current, cause=Reason.DANGER)
     if isinstance(chosen, allowed_values.Infeasible):
         is_brokers = bounds.max_session_timeout <= policy.objective.max_detection_time
-        advice = join(". ", (chosen.message, PROPERTIES if is_brokers else ""))
+        advice = join(". ", (chosen.message, _properties(group.kind) if is_brokers else ""))
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, shown.message), advice=advice)
     target = dataclasses.replace(current, session_timeout=chosen.settings.session_timeout)
     where = say(
-        "It is consumer.session.timeout.ms of group {group} at the broker, in force without a restart",
+        "It is {kind}.session.timeout.ms of group {group} at the broker, in force without a restart",
+        kind=group.kind,
         group=group.group_id,
     )
     advice = join(". ", (chosen.message, where))
     return Decision(Verdict.CHANGE, shown, advice=advice, target=target, at_broker=True)
+
+
+def unshown(group: Group, client: Client) -> Finding | None:
+    """Say that no metric of a library shows fencings in a group of such a kind; None where the group is the library's.
+
+    Args:
+        group: as the coordinator describes it.
+        client: the card of the library.
+    """
+    if group.kind == Protocol.CONSUMER or group.kind in client.protocols:
+        return None
+    is_streams = group.kind == Protocol.STREAMS
+    phrase = (
+        "group {group} speaks the {kind} protocol ({kip}): its values are set at the broker ({kind}.session.timeout.ms "
+        "and {kind}.heartbeat.interval.ms of the group) and {prescribed}. {why}: they are left alone"
+    )
+    why = (
+        "What shows fencings in such a group is read where spec.client.library is streams, and not {library}"
+        if is_streams
+        else "No metric shows whether a member of such a group was fenced"
+    )
+    return Finding(
+        Reason.CONSUMER_PROTOCOL,
+        say(
+            phrase,
+            group=group.group_id,
+            kind=group.kind,
+            kip=_KIPS[group.kind],
+            prescribed=_prescribed(group),
+            why=say(why, library=client.name) if is_streams else why,
+        ),
+    )
 
 
 def unknown(group: Group, record: Record) -> Finding:
@@ -90,6 +116,15 @@ def known(group: Group, record: Record) -> Sentence:
         kip=_KIPS[group.kind],
         prescribed=_prescribed(group),
         fencings=_fencings(record),
+    )
+
+
+def _properties(kind: str) -> Sentence:
+    return say(
+        "What may be set is said by group.{kind}.{{min,max}}.session.timeout.ms and "
+        "group.{kind}.{{min,max}}.heartbeat.interval.ms of the brokers and, with processes of their own, of the "
+        "controllers, which a restart changes",
+        kind=kind,
     )
 
 

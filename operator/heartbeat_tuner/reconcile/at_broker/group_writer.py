@@ -100,7 +100,13 @@ class GroupWriter:
     async def _written(self, outcome: Decided, write: GroupWrite) -> Decided:
         """Return the outcome after the write; only where Kafka said no, the status goes on with the write before."""
         try:
-            await self._configs.alter(write.cluster, write.group_id, expected=write.previous, wanted=write.values)
+            await self._configs.alter(
+                write.cluster,
+                write.group_id,
+                kind=outcome.inputs.group.kind,
+                expected=write.previous,
+                wanted=write.values,
+            )
         except GroupConfigChangedError as error:
             return _failed(outcome, Reason.CHANGED_MEANWHILE, error)
         except GroupConfigRefusedError as error:

@@ -15,7 +15,7 @@ from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords, fit
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import Applied, SettingValues
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
-    CONSUMER,
+    AT_BROKER,
     Basis,
     Condition,
     ConditionStatus,
@@ -116,7 +116,8 @@ def document(status: Status) -> dict[str, Any]:
 def _found(previous: Status, outcome: Decided) -> Status:
     """Return the status without conditions: verdict, values, what was written."""
     decision, update = outcome.decision, dict[str, Any]()
-    update["group_protocol"] = CONSUMER if outcome.inputs.group.consumer_protocol else "Classic"
+    group = outcome.inputs.group
+    update["group_protocol"] = AT_BROKER[group.kind] if group.consumer_protocol else "Classic"
     update |= {"verdict": decision.verdict, "reason": decision.finding.reason}
     if outcome.current is not None:
         update["current"] = values_of(outcome.current)

@@ -15,7 +15,7 @@ from heartbeat_tuner.api import canary_notes
 from heartbeat_tuner.api.applied import durations_of
 from heartbeat_tuner.api.canary_notes import CanaryTicket
 from heartbeat_tuner.api.slot_names import Owner
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import AT_BROKER, Status
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
@@ -23,9 +23,6 @@ from heartbeat_tuner.domain.policies import DEPLOYMENT, Mode, Policy, Range
 from heartbeat_tuner.domain.verifications import CanaryPhase
 from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.webhook.admission import injection
-
-CONSUMER: Final = "Consumer"
-"""A group of KIP-848, as a policy's status has it: some of its clients refuse to start with values of their own."""
 
 ANNOTATION: Final = "heartbeat-tuner.dev/values-of"
 """On pods: the policies whose values were set in them."""
@@ -68,7 +65,9 @@ class Filled:
 
 def of_policy(policy: Policy, status: Status) -> InitialValues | None:
     """Return what a policy sets in pods; None where it sets nothing, or what it says is not of its present spec."""
-    if policy.suspended or status.observed_generation != policy.generation or status.group_protocol == CONSUMER:
+    # Some clients of groups whose values are the broker's refuse to start with values of their own.
+    is_at_broker = status.group_protocol in AT_BROKER.values()
+    if policy.suspended or status.observed_generation != policy.generation or is_at_broker:
         return None
     given = _of_initial(policy, status) if policy.mode is Mode.INITIAL else _of_canary(policy)
     if given is None or not given.set or not given.set.keys() <= policy.env_names.keys():

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import ConfigSource
 
 from heartbeat_tuner.adapters.kafka import group_alteration
-from heartbeat_tuner.adapters.kafka.kafka_answers import INTERVAL, SESSION, ClusterAnswers
+from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, keys_of
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, GroupConfigRefusedError
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides
 from tests.support.fences import TimedFence
@@ -56,7 +56,7 @@ class Client:
         return ClusterUnreachableError("did not answer")
 
 
-NAMES = (SESSION, INTERVAL)
+NAMES = keys_of("consumer")
 
 
 def _future(result: object, code: int | None = None) -> Future[Any]:
@@ -73,7 +73,14 @@ def alter(admin: Admin) -> None:
     client: Any = Client(admin)
     wanted = GroupOverrides(timedelta(seconds=45))
     group_alteration.alter(
-        client, ClusterAnswers("main"), "orders", GroupOverrides(), wanted, timeout_s=10, fence=TimedFence()
+        client,
+        ClusterAnswers("main"),
+        "orders",
+        GroupOverrides(),
+        wanted,
+        kind="consumer",
+        timeout_s=10,
+        fence=TimedFence(),
     )
 
 

@@ -146,15 +146,17 @@ def test_a_groups_own_values_are_told_from_the_brokers() -> None:
         ((own, broker), GroupOverrides(session_timeout=session)),
         ((own, own), GroupOverrides(session, interval)),
     ):
-        assert ANSWERS.group_config("orders", group_entries(*sources)) == GroupConfig(session, interval, overrides)
+        assert ANSWERS.group_config("orders", "consumer", group_entries(*sources)) == GroupConfig(
+            session, interval, overrides
+        )
 
 
 def test_a_groups_values_that_cannot_be_read_are_no_values() -> None:
     """It is said what is missing: the keys, or the right."""
-    assert ANSWERS.group_config("orders", answered({})) == (
+    assert ANSWERS.group_config("orders", "consumer", answered({})) == (
         "the configuration of group orders does not show consumer.session.timeout.ms and consumer.heartbeat.interval.ms"
     )
-    denied = ANSWERS.group_config("orders", refused(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    denied = ANSWERS.group_config("orders", "consumer", refused(KafkaError.GROUP_AUTHORIZATION_FAILED))
     assert isinstance(denied, str)
     assert "--operation DescribeConfigs --group orders" in denied
 
@@ -169,20 +171,24 @@ def consumer_entries(*times_ms: int) -> Future[Any]:
 def test_the_bounds_are_those_that_every_broker_accepts() -> None:
     """Each may become the coordinator; of brokers that differ the narrower side counts, each for itself."""
     brokers = [consumer_entries(45000, 60000, 1000, 15000), consumer_entries(10000, 50000, 5000, 9000)]
-    assert ANSWERS.consumer_bounds(brokers) == ConsumerBounds(*(timedelta(seconds=item) for item in (45, 50, 5, 9)))
+    assert ANSWERS.group_bounds("consumer", brokers) == ConsumerBounds(
+        *(timedelta(seconds=item) for item in (45, 50, 5, 9))
+    )
 
 
 def test_the_bounds_are_unknown_where_one_broker_does_not_show_them() -> None:
     """One of the others is not taken for it, and an older broker has none."""
     for hidden in (answered({}), refused(KafkaError.CLUSTER_AUTHORIZATION_FAILED), refused(KafkaError._TRANSPORT)):
-        assert isinstance(ANSWERS.consumer_bounds([consumer_entries(45000, 60000, 5000, 15000), hidden]), str)
+        assert isinstance(ANSWERS.group_bounds("consumer", [consumer_entries(45000, 60000, 5000, 15000), hidden]), str)
 
 
 def test_a_refused_alteration_says_what_to_grant_or_to_configure() -> None:
     """A missing right is one command away; a bound is a property of brokers and controllers."""
-    denied = ANSWERS.alteration_refused("my orders", KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    denied = ANSWERS.alteration_refused("my orders", "consumer", KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     assert "--operation AlterConfigs --group 'my orders'" in denied
-    invalid = ANSWERS.alteration_refused("orders", KafkaError(KafkaError.INVALID_CONFIG, "must be in the range"))
+    invalid = ANSWERS.alteration_refused(
+        "orders", "consumer", KafkaError(KafkaError.INVALID_CONFIG, "must be in the range")
+    )
     assert "must be in the range" in invalid
     assert "group.consumer.{min,max}.session.timeout.ms and group.consumer.{min,max}.heartbeat.interval.ms" in invalid
     assert "controllers" in invalid

@@ -142,3 +142,43 @@ def test_a_session_is_never_lowered_and_never_outside_the_brokers_bounds(
         )
         assert decision.target.session_timeout > seconds(session_s)
     assert decision.to_alter is None or mode is Mode.APPLY
+
+
+def of_kind(kind: str, library: str = "streams") -> DecisionInput:
+    """Return the same of a group of another kind, whose policy names a library."""
+    inputs = modern()
+    cluster = dataclasses.replace(inputs.cluster, consumer=None, streams=BOUNDS)
+    policy, group = dataclasses.replace(inputs.policy, library=library), dataclasses.replace(inputs.group, kind=kind)
+    return dataclasses.replace(inputs, policy=policy, group=group, cluster=cluster)
+
+
+def test_a_streams_group_is_raised_within_its_own_bounds_and_by_its_own_keys() -> None:
+    """Those of the consumer protocol are not read here: Kafka's own would allow 45 s to 60 s alone."""
+    inputs = of_kind("streams")
+    decision = decide(inputs)
+    assert decision.to_alter == worlds.java_settings("45s", "5s")
+    assert "It is streams.session.timeout.ms of group" in decision.advice
+    assert "consumer." not in decision.advice
+    asked = dataclasses.replace(inputs.policy, objective=Objective(timedelta(minutes=10), 1.0))
+    current = dataclasses.replace(of_kind("streams"), policy=asked)
+    narrow = dataclasses.replace(current.cluster, streams=dataclasses.replace(BOUNDS, max_session=seconds(20)))
+    refused = decide(dataclasses.replace(current, cluster=narrow))
+    assert refused.verdict is Verdict.INFEASIBLE
+    assert "the broker's group.streams.max.session.timeout.ms allows at most 20s" in refused.advice
+    assert "group.streams.{min,max}.heartbeat.interval.ms of the brokers" in refused.advice
+
+
+@pytest.mark.parametrize(
+    ("kind", "library", "words"),
+    [
+        ("share", "java", "No metric shows whether a member of such a group was fenced: they are left alone"),
+        ("share", "streams", "(share.session.timeout.ms and share.heartbeat.interval.ms of the group)"),
+        ("streams", "java", "read where spec.client.library is streams, and not java: they are left alone"),
+    ],
+)
+def test_what_shows_no_fencing_of_a_group_raises_nothing(kind: str, library: str, words: str) -> None:
+    """Whatever a consumer beside it in the pod lost: it was no member of this group."""
+    decision = decide(of_kind(kind, library))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.CONSUMER_PROTOCOL)
+    assert decision.target is None
+    assert words in decision.finding.message

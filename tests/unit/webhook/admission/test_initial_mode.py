@@ -126,6 +126,7 @@ async def test_a_policy_s_own_names_are_used() -> None:
         policy(status={"initial": None}),
         policy(status={"observedGeneration": 2}),
         policy(status={"groupProtocol": "Consumer"}),
+        policy(status={"groupProtocol": "Streams"}),
         policy(values={}),
         policy(mode="Recommend"),
         policy(mode="Apply"),
@@ -136,7 +137,7 @@ async def test_a_policy_s_own_names_are_used() -> None:
         policy(status={"initial": {"values": VALUES, "expirationTime": "soon"}}),
     ],
     ids=[
-        *("none", "of-another-spec", "kip-848", "empty", "recommend", "apply", "suspended", "above-bounds"),
+        *("none", "of-another-spec", "kip-848", "kip-1071", "empty", "recommend", "apply", "suspended", "above-bounds"),
         *("below-bounds", "unknown-to-the-library", "unreadable"),
     ],
 )
