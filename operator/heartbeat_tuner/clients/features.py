@@ -21,7 +21,8 @@ _LIBRDKAFKA: Final = {Feature.STATIC_ID: "1.4", Feature.CONSUMER_PROTOCOL: "2.12
 
 SINCE: Final[Mapping[str, Mapping[Feature, str]]] = {
     "java": _JAVA,
-    "confluent-kafka-python": _LIBRDKAFKA,
+    **dict.fromkeys(("confluent-kafka-python", "confluent-kafka-go", "confluent-kafka-dotnet"), _LIBRDKAFKA),
+    "rust-rdkafka": {Feature.CONSUMER_PROTOCOL: "0.39"},
     "kafka-python": {Feature.STATIC_ID: "2.3", Feature.COOPERATIVE: "3.0"},
     "aiokafka": {Feature.STATIC_ID: "0.10"},
     "sarama": {Feature.COOPERATIVE: "1.60"},
