@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,9 @@ ACCOUNTS_NAMESPACE: Final = "heartbeat-tuner"
 """Whose service accounts are watched at every step."""
 
 _WRITING: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+_RECEIVED: Final = '"requestReceivedTimestamp":"'
+_TO_THE_SECOND: Final = len("2026-03-01T12:00:00")
 
 _ALLOWED_BY: Final = re.compile(r'RBAC: allowed by \w+ "[^"]+" of (?P<kind>\w+) "(?P<name>[^"]+)" to ')
 
@@ -147,17 +150,32 @@ def _access(event: dict[str, Any]) -> Access:
     )
 
 
-def writes(path: Path, *, since: datetime | None = None) -> list[Write]:
+def writes(path: Path, *, since: datetime | None = None, namespace: str = "") -> list[Write]:
     """Return the logged writes in the order of the log; dry runs, which write nothing, are left out.
 
     Args:
         path: the audit log; need not exist yet.
         since: only requests received then or later (an aware time).
+        namespace: only requests about objects there; everywhere if empty.
     """
     if not path.exists():
         return []
     complete, _, _ = path.read_text().rpartition("\n")  # the last line may still be being written
-    return [write for write in _parsed(complete.splitlines()) if since is None or write.time >= since]
+    lines = (line for line in complete.splitlines() if namespace in line and not _is_before(line, since))
+    return [
+        write
+        for write in _parsed(lines)
+        if (since is None or write.time >= since) and namespace in {"", write.namespace}
+    ]
+
+
+def _is_before(line: str, since: datetime | None) -> bool:
+    """Whether a line is surely of a request before a time; parsing all lines would take most of a test's own work."""
+    begins = line.rfind(_RECEIVED)
+    if since is None or begins < 0:
+        return False
+    begins += len(_RECEIVED)
+    return line[begins : begins + _TO_THE_SECOND] < since.astimezone(UTC).isoformat()[:_TO_THE_SECOND]
 
 
 def _parsed(lines: Iterable[str]) -> list[Write]:

@@ -7,9 +7,7 @@ behind it; locked ones (`sandbox.kafka_security`) come on top where a test wants
 to do with groups is written to `request_log`, which `sandbox.request_log` reads: what the coordinator saw is the truth
 about heartbeats.
 
-Half of a broker's start is Java loading and checking classes. `class_archive` keeps them, loaded and checked, in a file
-(class data sharing, JEP 350), which later brokers map. Java looks itself whether the file is of this Java and of these
-jars, and does without where it is not. What runs is the same.
+`class_archive` keeps the classes that a broker loads for later brokers (`sandbox.class_archives`).
 """
 
 import shutil
@@ -23,7 +21,7 @@ from typing import Final, Self
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
-from sandbox import cache, commands, maven, network
+from sandbox import cache, class_archives, commands, maven, network
 from sandbox.errors import SandboxError
 from sandbox.kafka_security import Listener
 from sandbox.processes import Process, wait_until
@@ -37,8 +35,6 @@ _PINNED: Final = MappingProxyType({VERSION: _FILES, OLD_VERSION: _FILES / OLD_VE
 _LOG4J: Final = _FILES / "log4j2.xml"
 _CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 _STOP_GRACE_S: Final = 10.0
-_ARCHIVE_WRITTEN_WITHIN_S: Final = 240.0
-_ARCHIVE: Final = "kafka.jsa"
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -153,7 +149,7 @@ class Kafka:
             raise SandboxError(f"group {group_id} could not be configured: {error.args[0].str()}") from error
 
     def _prepare(self) -> Process:
-        """Write the configuration, format a fresh data directory and return the broker that is to be started."""
+        """Write the configuration, fill a fresh data directory and return the broker that is to be started."""
         classpath = f"{jars(self._version)}/*"
         self._run_dir.mkdir(parents=True, exist_ok=True)
         data = Path(tempfile.mkdtemp(prefix="kafka-data-", dir=self._run_dir))
@@ -164,16 +160,30 @@ class Kafka:
             "java",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
-            *_mapped_classes(self._version),
+            *mapped_classes(self._version),
             f"-Dlog4j2.configurationFile={_LOG4J}",
         ]
-        storage_tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(configuration)]
-        commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
+        self._format(data, [*java, "-Xmx96m", "-cp", classpath])
         requests = f"-Dsandbox.request.log={self.request_log}"
         memory = ["-Xms256m", "-Xmx256m"]
         broker = ["-cp", ":".join([classpath, *map(str, self._plugins)]), "kafka.Kafka", str(configuration)]
         command = [*java, *memory, requests, *self._java_options, *broker]
         return Process("kafka", command, log=log)
+
+    def _format(self, data: Path, java: Sequence[str]) -> None:
+        """Fill a data directory with what Kafka's tool makes of an empty one, once for each node of a cluster.
+
+        The tool takes 0.7 s of a core. What it leaves says whose directory it is, and neither where nor when.
+        """
+        node = [f"{name}={self._properties.get(name, '')}" for name in ("node.id", "process.roles")]
+        key = cache.key(str(jars(self._version)), _CLUSTER_ID, _FILES / "server.properties", *node)
+
+        def make(scratch: Path) -> None:
+            tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(self._configuration)]
+            commands.run("kafka", "formatting its storage", [*java, *tool])
+            shutil.copytree(data, scratch, dirs_exist_ok=True)
+
+        shutil.copytree(cache.entry("kafka-storage", key, make), data, dirs_exist_ok=True)
 
     def _server_properties(self, data: Path) -> str:
         template = Template((_FILES / "server.properties").read_text())
@@ -232,33 +242,17 @@ def class_archive(version: str = VERSION) -> Path:
     That takes ten seconds, once for a Java and a release; each later start of a broker takes 1.7 s of a core less.
     """
 
-    def make(scratch: Path) -> None:
-        written = f"-XX:ArchiveClassesAtExit={scratch / _ARCHIVE}"
-        broker = Kafka(scratch / "broker", version=version, java_options=[written, "-Xlog:disable"])
+    def run(scratch: Path) -> None:
+        broker = Kafka(scratch / "broker", version=version, java_options=class_archives.writing(scratch))
         try:
             broker.start()
         finally:
-            broker.stop(grace_s=_ARCHIVE_WRITTEN_WITHIN_S)
+            broker.stop(grace_s=class_archives.WRITTEN_WITHIN_S)
         shutil.rmtree(scratch / "broker")
 
-    return cache.entry(*_archive_entry(version), make)
+    return class_archives.make("kafka", jars(version), run)
 
 
-def _mapped_classes(version: str) -> list[str]:
+def mapped_classes(version: str) -> list[str]:
     """Return what makes a Java map the archive of classes, where one was made."""
-    archive = cache.path(*_archive_entry(version)) / _ARCHIVE
-    return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
-
-
-def _archive_entry(version: str) -> tuple[str, str]:
-    """Return name and key of the cache's entry: another one for another Java, and for other jars."""
-    return "kafka-classes", cache.key(_java(), str(jars(version)))
-
-
-def _java() -> str:
-    """Return which Java is on the PATH, and of when; empty where there is none."""
-    found = shutil.which("java")
-    if found is None:
-        return ""
-    program = Path(found).resolve()
-    return f"{program} {program.stat().st_mtime_ns}"
+    return class_archives.mapping("kafka", jars(version))

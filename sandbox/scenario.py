@@ -70,7 +70,7 @@ class Tenant:
 
     def create(self) -> None:
         """Create the namespace."""
-        self.kubectl("create", "namespace", self.namespace)
+        self.sandbox.control_plane.create_namespace(self.namespace)
 
     def kubectl(self, *args: str, stdin: str | None = None) -> str:
         """Run kubectl as the administrator."""

@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,6 +58,8 @@ class Container:
         self._spec = spec
         self._around = surroundings
         self._stopping = asyncio.Event()
+        self._news = asyncio.Event()
+        """Of a running process: it has ended, or is to end, or sooner than it was asked to."""
         self._grace_s = surroundings.grace_s
         self._back_off_s = FIRST_BACK_OFF_S
 
@@ -65,6 +67,7 @@ class Container:
         """Ask the container to end and not to start again; a later call may shorten the grace."""
         self._grace_s = grace_s
         self._stopping.set()
+        self._news.set()
 
     async def run(self) -> None:
         """Run until the container has ended for good."""
@@ -129,16 +132,23 @@ class Container:
 
     async def _until_ended(self, process: Process, probes: Probes) -> None:
         asked_at: float | None = None
-        while process.alive():
-            if asked_at is None and (self._stopping.is_set() or probes.failure):
-                asked_at = time.monotonic()
-                os.kill(process.pid, signal.SIGTERM)
-            if asked_at is not None and time.monotonic() - asked_at >= self._grace_s:
-                _signal_group(process.pid, signal.SIGKILL)
-            await asyncio.sleep(_POLL_S)
+        with _ending(process, self._news.set):
+            while process.alive():
+                self._news.clear()
+                if asked_at is None and (self._stopping.is_set() or probes.failure):
+                    asked_at = time.monotonic()
+                    os.kill(process.pid, signal.SIGTERM)
+                left_s = None if asked_at is None else asked_at + self._grace_s - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    _signal_group(process.pid, signal.SIGKILL)
+                    left_s = _POLL_S
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), left_s)
 
     def _take_verdicts(self, probes: Probes) -> None:
         self.record.started, self.record.ready = probes.started, probes.ready
+        if probes.failure:
+            self._news.set()
         self._around.on_change()
 
     def _set_waiting(self, state: Waiting) -> None:
@@ -166,6 +176,18 @@ class Container:
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
+
+
+@contextlib.contextmanager
+def _ending(process: Process, then: Callable[[], None]) -> Iterator[None]:
+    """Call `then` when a process has ended, as long as the block lasts: the kernel says it, and nobody asks again."""
+    loop, descriptor = asyncio.get_running_loop(), os.pidfd_open(process.pid)
+    try:
+        loop.add_reader(descriptor, then)
+        yield
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
 
 
 def _termination(process: Process, began: datetime, why: str) -> Terminated:

@@ -47,8 +47,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         Binaries().get_all()
         Binaries().path("helm")
         consumers.kafkajs_command()
-        consumers.java_command()
         kafka.class_archive()
+        consumers.java_class_archive()
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ class Team(Tenant):
 
     def delete(self) -> None:
         """Delete the namespace with all that is in it, without waiting for its end."""
-        self.kubectl("delete", "namespace", self.namespace, "--wait=false", "--ignore-not-found")
+        self.sandbox.control_plane.delete_namespace(self.namespace)
 
     def deploy(self, settings: ConsumerSettings, *, replicas: int = 3) -> None:
         """Deploy the consumers and wait until all pods are ready; none are made with `replicas=0`."""
@@ -121,8 +121,8 @@ class Team(Tenant):
         """Return the operator's writes to a resource of the team, refused ones too; they are logged a moment later."""
         return [
             write
-            for write in audit.writes(self.sandbox.control_plane.audit_log, since=since)
-            if (write.user, write.namespace, write.resource) == (OPERATOR_USER, self.namespace, resource)
+            for write in audit.writes(self.sandbox.control_plane.audit_log, since=since, namespace=self.namespace)
+            if (write.user, write.resource) == (OPERATOR_USER, resource)
         ]
 
     def _await(self, condition: Any, what: str, timeout_s: float) -> None:

@@ -30,9 +30,9 @@ DAYS: Final = 2
 
 
 @pytest.fixture(autouse=True)
-def _quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Spark's Java use its first compiler alone, as in the ring spark."""
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", java.SMALL)
+def _quick_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let Spark's Java start quickly, as in the ring spark."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", java.options(tmp_path))
 
 
 @pytest.fixture

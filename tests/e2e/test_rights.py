@@ -22,12 +22,19 @@ from tests.e2e.operators import AUDIT_LAG_S, Operators
 from tests.e2e.releases import NAMESPACE, Release
 from tests.e2e.rights import Right
 from tests.e2e.teams import Team
+from tests.support import java
 
 pytestmark = pytest.mark.timeout(900)
 
 EVERYTHING: Final = {"operator": {"interval": "1s"}, "webhook": {"enabled": True}, "fitting": {"enabled": True}}
 LATE_S: Final = 150.0
 """A slot that is left over keeps its Lease while its last holder's session may last: a minute, and the looks."""
+
+
+@pytest.fixture
+def _quick_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let Spark's Java start quickly, as in the ring spark."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", java.options(tmp_path))
 
 
 @pytest.fixture
@@ -122,6 +129,7 @@ def stateful(team: Team) -> str:
     )
 
 
+@pytest.mark.usefixtures("_quick_java")
 def test_every_right_is_used_and_none_is_missing(
     release: Release,
     sandbox: Sandbox,

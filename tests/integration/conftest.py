@@ -1,6 +1,5 @@
 """The real parts, started once for all integration tests of a session; each test works in a namespace of its own."""
 
-import json
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sandbox import kafka
+from sandbox import consumers, kafka
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.node import ProcessNode
@@ -32,6 +31,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         _BINARIES.get_all()
         if any("kafka" in getattr(item, "fixturenames", ()) for item in session.items):
             kafka.class_archive()
+        if any("start_java_pod" in getattr(item, "fixturenames", ()) for item in session.items):
+            consumers.java_class_archive()
 
 
 @pytest.fixture(scope="session")
@@ -78,9 +79,9 @@ def replayed(run_dir: Path, binaries: Binaries) -> Iterator[Replayed]:
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """A namespace of the test's own, deleted afterwards."""
     name = f"test-{uuid.uuid4().hex[:8]}"
-    control_plane.kubectl("create", "namespace", name)
+    control_plane.create_namespace(name)
     yield name
-    control_plane.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")
+    control_plane.delete_namespace(name)
 
 
 @pytest.fixture
@@ -88,7 +89,6 @@ def apply(control_plane: ControlPlane, namespace: str) -> Apply:
     """Apply manifests in the test's namespace."""
 
     def apply_documents(*documents: dict[str, Any]) -> None:
-        for document in documents:
-            control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+        control_plane.apply(namespace, *documents)
 
     return apply_documents

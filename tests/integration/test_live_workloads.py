@@ -1,7 +1,6 @@
 """The view of workloads on a real API server: it says what asking says, and follows what changes."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
@@ -71,11 +70,6 @@ def _documents(name: str, *, session: str = "45000", settings: str = "settings")
     ]
 
 
-def _apply(control_plane: ControlPlane, namespace: str, *documents: dict[str, Any]) -> None:
-    for document in documents:
-        control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
-
-
 def _policy(namespace: str, name: str = "orders", **changes: Any) -> Policy:
     key = ObjectKey(namespace, name)
     return worlds.policy(key=key, workload=WorkloadRef("Deployment", key, "app"), **changes)
@@ -91,7 +85,7 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 async def test_the_view_says_what_asking_says(control_plane: ControlPlane, namespace: str, api: CountingApi) -> None:
     """Else each write would find another workload than was gathered, and none would ever be done."""
-    _apply(control_plane, namespace, *_documents("orders"))
+    control_plane.apply(namespace, *_documents("orders"))
     policy = _policy(namespace)
     live, asked = LiveWorkloads(api, SystemClock(), patience=PATIENCE), KubernetesWorkloads(api)
 
@@ -136,7 +130,7 @@ async def test_what_was_just_written_is_in_the_view(
     control_plane: ControlPlane, namespace: str, api: CountingApi
 ) -> None:
     """As the API server stored it, whether or not the watch has brought it."""
-    _apply(control_plane, namespace, *_documents("orders"))
+    control_plane.apply(namespace, *_documents("orders"))
     policy, live = _policy(namespace), LiveWorkloads(api, SystemClock(), patience=PATIENCE)
     workloads = KubernetesWorkloads(api, written=live.show)
     async with live.running():
@@ -165,7 +159,7 @@ async def test_what_policies_come_to_ask_about_is_listed_then(
     control_plane: ControlPlane, namespace: str, api: CountingApi
 ) -> None:
     """A policy in a namespace that was of no interest, another variable, and a ConfigMap that nobody named before."""
-    _apply(control_plane, namespace, *_documents("orders"), *_documents("bills", settings="other"))
+    control_plane.apply(namespace, *_documents("orders"), *_documents("bills", settings="other"))
     live = LiveWorkloads(api, SystemClock(), patience=PATIENCE)
     async with live.running():
         await live.cover([_policy("default")])
@@ -187,7 +181,7 @@ async def test_what_policies_come_to_ask_about_is_listed_then(
         third = _policy(namespace, "bills")
         changed = _documents("bills", settings="third")
         changed[0]["data"][BEAT] = "777"
-        _apply(control_plane, namespace, *changed)
+        control_plane.apply(namespace, *changed)
 
         async def read() -> bool:
             found = await live.read(third)
@@ -215,7 +209,7 @@ async def test_config_maps_that_nobody_names_any_more_are_not_held(
             documents = _documents("orders", settings=name)
             documents[0]["data"][WAIT] = f"{1_000 + number}"
             documents[1]["spec"]["replicas"] = 0  # pods of an older template name its ConfigMap, too
-            _apply(control_plane, namespace, *documents)
+            control_plane.apply(namespace, *documents)
             await live.cover([policy])
 
             async def followed(wait: timedelta = timedelta(milliseconds=1_000 + number)) -> bool:
@@ -230,7 +224,7 @@ async def test_config_maps_that_nobody_names_any_more_are_not_held(
         flooded["spec"]["replicas"] = 0
         container = flooded["spec"]["template"]["spec"]["containers"][0]
         container["envFrom"] = [{"configMapRef": {"name": f"map-{number}"}} for number in range(5_000)]
-        _apply(control_plane, namespace, flooded)
+        control_plane.apply(namespace, flooded)
 
         async def refused() -> bool:
             found = await live.read(policy)

@@ -128,7 +128,7 @@ def namespaces(control_plane: ControlPlane) -> Iterator[tuple[str, str]]:
     """Two namespaces."""
     names = (f"doomed-{uuid.uuid4().hex[:8]}", f"quiet-{uuid.uuid4().hex[:8]}")
     for name in names:
-        control_plane.kubectl("create", "namespace", name)
+        control_plane.create_namespace(name)
     yield names
     control_plane.kubectl("delete", "namespace", *names, "--wait=false", "--ignore-not-found")
 
@@ -141,8 +141,7 @@ def policy(namespace: str, name: str = "orders") -> Policy:
 
 def apply(plane: ControlPlane, namespace: str, *documents: dict[str, Any]) -> None:
     """Create, or replace."""
-    for document in documents:
-        plane.kubectl("apply", "--server-side", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+    plane.apply(namespace, *documents, server_side=True)
 
 
 def documents(name: str = "orders", *, more: Sequence[dict[str, str]] = (), filler: str = "") -> list[dict[str, Any]]:

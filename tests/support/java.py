@@ -16,6 +16,7 @@ from typing import Final
 
 from heartbeat_tuner.fitting import calendar_days, session
 from heartbeat_tuner.fitting.outcome import DayFailure
+from sandbox import cache
 from tests.support import again
 from tests.support.contract_rows import lake, values_lake
 from tests.support.fits import SPARK_HOME, members
@@ -34,17 +35,18 @@ _WRITTEN_WITHIN_S: Final = 240.0
 
 
 def options(folder: Path) -> str:
-    """Return `JDK_JAVA_OPTIONS` for all that a ring starts; make the archive where there is none for this machine.
+    """Return `JDK_JAVA_OPTIONS` for the Javas of a fit; make the archive where there is none for this machine.
 
     Args:
         folder: for what the making leaves.
     """
     archive = CACHE / f"spark-{_key()}.jsa"
-    if not archive.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        for old in CACHE.glob("*.jsa"):  # 180 MB each; who uses one keeps it open
-            old.unlink()
-        _make(archive, folder)
+    with cache.lock("spark-classes"):  # rings run beside each other
+        if not archive.exists():
+            CACHE.mkdir(parents=True, exist_ok=True)
+            for old in CACHE.glob("*.jsa"):  # 180 MB each; who uses one keeps it open
+                old.unlink()
+            _make(archive, folder)
     return f'{SMALL} {_QUIET} "-XX:SharedArchiveFile={archive}"'
 
 

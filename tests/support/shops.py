@@ -28,8 +28,7 @@ class Shop:
 
     def apply(self, *documents: dict[str, Any]) -> None:
         """Apply documents."""
-        for document in documents:
-            self.kubectl("apply", "--filename=-", stdin=json.dumps(document))
+        self._plane.apply(self.namespace, *documents)
 
     def pods(self) -> list[dict[str, Any]]:
         """Return the pods that are not on their way out."""

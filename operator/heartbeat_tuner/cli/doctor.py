@@ -190,12 +190,12 @@ def _groups(groups: Sequence[FoundGroup]) -> list[str]:
 
 
 def _risk(risky: Sequence[FoundGroup]) -> str:
-    """Return which groups rebalance most, as a sentence."""
-    places = [f"{shown(group.group)} ({shown(group.namespace)})" for group in risky[:SUBJECTS]]
+    """Return which groups rejoined most lately, as sentences: a rollout looks like a storm's beginning."""
+    places = [f"{shown(group.group)} ({shown(group.namespace)}) {group.rejoins:.3g}" for group in risky[:SUBJECTS]]
     more = f" and {len(risky) - SUBJECTS} more" if len(risky) > SUBJECTS else ""
     return (
-        f"Rebalancing now: {', '.join(places)}{more}: members rejoined up to {risky[0].rejoins:.3g} times in the last "
-        f"{durations.show(discovery.RECENT)}. `recommend --group` says whether their settings are the cause."
+        f"Rejoins of a member in the last {durations.show(discovery.RECENT)}, on average: {', '.join(places)}{more}. "
+        f"A rollout causes a few; `recommend --group` says whether the settings are the cause."
     )
 
 

@@ -25,12 +25,16 @@ from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.kafka_groups import Cluster
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict, headline
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_VALUES = frozenset({Verdict.UNKNOWN, Verdict.INFEASIBLE})
+
+_ADVISED_BY_NOTES = frozenset({Reason.SETTING_ASSUMED, Reason.SETTINGS_NOT_IN_FORCE})
+"""Reasons whose advice is about a policy's fields: the notes of a case name the options instead."""
 
 
 @click.command("recommend", short_help="Recommend values for one group, with reasons.")
@@ -155,7 +159,8 @@ def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]
         blocks.append("\n".join(["measured", *table(measured(case.seen, record), "  ")]))
     if isinstance(record, Record) or case.found is not None:
         blocks.append("\n".join(_table(case, decision)))
-    message = f"{decision.finding.message}{f'. {decision.advice}' if decision.advice else ''}."
+    advice = "" if decision.finding.reason in _ADVISED_BY_NOTES else decision.advice
+    message = f"{decision.finding.message}{f'. {advice}' if advice else ''}."
     blocks.append("\n".join([headline(decision.verdict, decision.finding.reason), wrapped(harmless(message), "  ")]))
     if case.weighed:
         blocks.append(wrapped(f"Advice: {harmless(case.weighed)}.", "", "  "))
@@ -166,7 +171,8 @@ def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]
 def measured(seen: MetricsView, record: Record) -> list[tuple[str, str]]:
     """Return what was measured, beside what the settings give, as lines."""
     period = from_metrics.expected(seen)
-    given = f"{durations.show(period.shortest)} to {durations.show(period.longest)}"
+    ends = (durations.show(period.shortest), durations.show(period.longest))
+    given = " to ".join(dict.fromkeys(ends))
     none = "too few were counted" if record.accepted_beats else "none was accepted"
     beat = none if record.beat_period is None else durations.about(record.beat_period)
     rows = [

@@ -218,10 +218,15 @@ def patience(known: Known) -> Sentence:
     days = {times: _days_to_show(times * mean, known, reference) for times in _TIMES}
     shows = next((times for times, after in days.items() if after <= HORIZON.days), None)
     if shows is None:
-        short = known.before.is_known and known.before.days < 1
+        if known.before.is_known and known.before.days < 1:
+            return say(
+                "The record before the change is too short to compare with: even {most} times as many evictions would "
+                "not show within {horizon} days",
+                most=_TIMES[-1],
+                horizon=HORIZON.days,
+            )
         return say(
-            "{even} {most} times as many as {rate:figure} a day would not show within {horizon} days",
-            even="The record before the change is too short to compare with: even" if short else "Even",
+            "Even {most} times as many as {rate:figure} a day would not show within {horizon} days",
             most=_TIMES[-1],
             rate=mean,
             horizon=HORIZON.days,

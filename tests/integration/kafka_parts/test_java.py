@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from sandbox import consumers, network
 from sandbox.processes import wait_until
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, JoinGroup, LeaveGroup, Record, RequestLog, median_s
 from tests.integration.kafka_parts.pods import await_members, await_ready, value
@@ -243,3 +246,16 @@ def test_a_bad_setting_ends_the_pod_with_a_sentence(
     assert pod.process.returncode() == 1
     assert pod.process.log_tail(1) == sentence
     assert "\tat " not in pod.process.log_tail()
+
+
+def test_java_maps_the_archive_of_a_consumers_classes() -> None:
+    """Where it does not, consumers start as well, and only the time that they take would show it."""
+    consumers.java_class_archive()
+    (port,) = network.free_ports(1)
+    java, *options = consumers.java_command(address=network.LOOPBACK, metrics_port=port)
+    path = {"PATH": os.environ["PATH"]}  # and no variable of a consumer: it loads its classes, and refuses
+    ended = subprocess.run(
+        [java, "-Xshare:on", "-Xlog:class+load", *options], env=path, capture_output=True, text=True, check=False
+    )
+    assert "KAFKA_BROKERS is not set" in ended.stderr
+    assert ended.stdout.count("source: shared objects file (top)") > 500

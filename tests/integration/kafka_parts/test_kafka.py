@@ -44,7 +44,7 @@ def test_a_restarted_broker_has_its_port_and_its_data(tmp_path: Path) -> None:
 def test_java_maps_the_archive_of_a_brokers_classes() -> None:
     """Where it does not, brokers start as well, and only the time that they take would show it."""
     brokers.class_archive()
-    java = ["java", "-XX:+UseSerialGC", *brokers._mapped_classes(VERSION), "-Xshare:on", "-Xlog:class+load"]
+    java = ["java", "-XX:+UseSerialGC", *brokers.mapped_classes(VERSION), "-Xshare:on", "-Xlog:class+load"]
     tool = ["-cp", f"{brokers.jars()}/*", "kafka.tools.StorageTool", "--help"]
     loaded = subprocess.run([*java, *tool], check=True, capture_output=True, text=True).stdout
     assert loaded.count("source: shared objects file (top)") > 1_000

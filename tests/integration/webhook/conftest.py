@@ -21,7 +21,7 @@ def home(control_plane: ControlPlane) -> str:
     control_plane.kubectl("apply", f"--filename={CHECKOUT / 'crds'}")
     control_plane.await_definitions()
     name = f"webhook-{uuid.uuid4().hex[:8]}"
-    control_plane.kubectl("create", "namespace", name)
+    control_plane.create_namespace(name)
     return name
 
 

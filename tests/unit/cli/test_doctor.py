@@ -65,10 +65,10 @@ def test_who_rebalances_most_comes_first() -> None:
     ]
     found = diagnosed(exported(kafkajs_metrics.EXPORTER), storm, exported(java_metrics.JMX_EXPORTER, "blind"))
     said = text(found).splitlines()
-    assert said[0].startswith("Rebalancing now: storm (zoo): members rejoined up to 27 times in the last 10m.")
+    assert said[0].startswith("Rejoins of a member in the last 10m, on average: storm (zoo) 27. A rollout")
     assert [line.split()[0] for line in said[4:7]] == ["storm", "blind", "orders"]
     assert [group["rejoinsPerMember"] for group in doctor.document(found)["groups"]] == [27.0, 0.0, 0.0]
-    assert "Rebalancing" not in text(diagnosed(exported(kafkajs_metrics.EXPORTER)))
+    assert "Rejoins of" not in text(diagnosed(exported(kafkajs_metrics.EXPORTER)))
 
 
 def test_a_finding_says_what_is_missing_what_for_and_what_to_paste() -> None:

@@ -87,6 +87,7 @@ def test_a_beat_of_other_settings_hides_none_that_are_assumed() -> None:
     said = text(cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), assumed))
     assert "the members do not beat as these settings say: others are set, most likely" in said
     assert "the library's default is assumed for session timeout, heartbeat interval, fetch wait" in said
+    assert "spec.client" not in said  # a policy's fields: the command has options
 
 
 def test_a_busy_member_beats_sooner_than_an_idle_one() -> None:

@@ -1,7 +1,10 @@
 """Reading the audit log while it grows."""
 
 import json
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+
+import pytest
 
 from sandbox import audit
 from sandbox.audit import Access, Tail
@@ -43,6 +46,21 @@ def test_what_was_there_before_and_dry_runs_are_left_out(tmp_path: Path) -> None
     with log.open("a") as appended:
         appended.write(_line("dry", query="?dryRun=All") + _line("after"))
     assert [write.name for write in tail.writes()] == ["after"]
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_only_what_is_asked_for_is_returned(tmp_path: Path, separators: tuple[str, str]) -> None:
+    """Lines are left out unread only where they surely are of another time or place."""
+    log = tmp_path / "audit.log"
+    events = [json.loads(_line(name)) for name in ("early", "late", "elsewhere", "shop")]
+    events[0]["requestReceivedTimestamp"] = "2026-03-01T11:59:59.999999Z"
+    for event in events[2:]:
+        event["objectRef"]["namespace"] = "square"
+    log.write_text("".join(f"{json.dumps(event, separators=separators)}\n" for event in events))
+    noon = datetime(2026, 3, 1, 13, tzinfo=timezone(timedelta(hours=1)))
+    assert [write.name for write in audit.writes(log, since=noon)] == ["late", "elsewhere", "shop"]
+    assert [write.name for write in audit.writes(log, namespace="shop")] == ["early", "late"]
+    assert [write.name for write in audit.writes(log, since=noon, namespace="shop")] == ["late"]
 
 
 def _request(verb: str, said: str, *, group: str = audit.ACCOUNTS_NAMESPACE, code: int = 200) -> str:

@@ -327,7 +327,7 @@ def test_whatever_would_not_show_is_said_so() -> None:
     before = references.Before(1, 0.01, dispersion=8.0, possible_dispersion=50.0, lower=0.0, upper=700.0, calm=hour)
     known = Known(before, 700.0, None, is_trade=False, episodes=0, days=1.0, log_harm=0.0)
     assert answers.patience(known) == (
-        "The record before the change is too short to compare with: even 30 times as many as 100 a day would not show "
+        "The record before the change is too short to compare with: even 30 times as many evictions would not show "
         "within 28 days"
     )
     whole_day = dataclasses.replace(before, days=1.0)

@@ -28,6 +28,7 @@ from heartbeat_tuner.lint.found_settings import FileEntry, FileProblem, FoundSet
 
 _YAML: Final = (".yaml", ".yml")
 _PROPERTIES: Final = (".properties", ".conf", ".cfg", ".ini", ".config")
+_SOURCE_CODE: Final = (".js", ".mjs", ".cjs", ".ts", ".tsx", ".py", ".java", ".kt", ".scala", ".go", ".rs", ".cs")
 _ENV_NAME: Final = re.compile(r"(.*[.\-_])?env([.\-_].*)?", re.IGNORECASE)
 _PROFILE: Final = ("spring.config.activate.on-profile", "spring.profiles")
 
@@ -172,6 +173,11 @@ def _documents(file: SettingsFile) -> Sequence[Any] | None:
     name = Path(file.name).name.lower()
     if file.env or name.endswith(_PROPERTIES) or name.startswith("dockerfile"):
         return None
+    if name.endswith(_SOURCE_CODE):
+        raise ManifestError(
+            f"{file.name} is source code, and `check` reads settings alone; give the values with --client, "
+            f"--session-timeout, --heartbeat-interval"
+        )
     if name.endswith(".toml"):
         try:
             return [tomllib.loads(file.text)]

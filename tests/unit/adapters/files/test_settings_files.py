@@ -144,3 +144,11 @@ def test_env_files_of_a_kustomization_are_read_once(tmp_path: Path) -> None:
 def test_a_folder_is_searched_for_settings(name: str, *, looked_at: bool) -> None:
     """Programs and locks are none."""
     assert settings_files.is_settings_file(Path(name)) is looked_at
+
+
+@pytest.mark.parametrize("name", ["src/consumer.ts", "Consumer.java", "main.go"])
+def test_source_code_is_not_called_broken_yaml(name: str) -> None:
+    """A person who names it wants to know how to check what stands in it."""
+    read = settings_files.read([SettingsFile(name, "const consumer = kafka.consumer({ groupId: 'x' })")])
+    (problem,) = read.problems
+    assert problem.message.startswith(f"{name} is source code, and `check` reads settings alone; give the values with")
