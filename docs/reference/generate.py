@@ -256,7 +256,7 @@ def clients() -> str:
     ]
     for client in catalogue.CLIENTS.values():
         values = [durations.show(client.defaults[one]) if one in client.settings else "-" for one in Setting]
-        first = [f"[{client.name}](#{client.name})", client.title, client.measured, client.beater.value]
+        first = [f"[{client.name}](#{client.name})", client.title, client.measured or "-", client.beater.value]
         lines.append(f"| {' | '.join(first + values)} |")
     return "\n".join([*lines, *(line for one in catalogue.CLIENTS.values() for line in _card(one))]) + "\n"
 
@@ -264,7 +264,8 @@ def clients() -> str:
 def _card(client: Client) -> Iterator[str]:
     oldest, newest = client.versions
     yield from ("", f"## {client.name}", "")
-    yield f"Measured with {client.measured}, known from {oldest} to {newest}."
+    evidence = cards.evidence(client)
+    yield f"{evidence[0].upper()}{evidence[1:]}, known from {oldest} to {newest}."
     yield wording.sentence(f"{client.title} beats {client.how}", client)
     yield f"What delays a beat? {cards.delays(client)}"
     yield cards.must_cover(client)

@@ -293,6 +293,8 @@ _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
             ),
         ),
         "node-rdkafka": _TURNS,
+        "confluent-kafka-go": _TURNS,
+        "rust-rdkafka": _TURNS,
         "confluent-kafka-python": _TURNS,
         "confluent-kafka-python-kip848": _TURNS,
         "confluent-kafka-javascript": (*_TURNS, *_STYLES),

@@ -42,10 +42,8 @@ def _node(name: str, *, native: str | None = None) -> Callable[[], list[str]]:
 
     def command() -> list[str]:
         prerequisites.require("node", "npm", *(["make"] if native else []))
-        if native and shutil.which("g++") is None:
-            raise PrerequisiteMissingError(
-                f"{native} is built from its sources, which needs g++, and that is not on the PATH (Debian: g++)."
-            )
+        if native:
+            _require_compiler(native, "g++")
         node = Path(shutil.which("node") or "node")
         folder = _HERE / name
         files = [*sorted(folder.iterdir()), *sorted(_HERE.glob("*.cjs"))]
@@ -66,6 +64,16 @@ def _node(name: str, *, native: str | None = None) -> Callable[[], list[str]]:
         return [str(node), str(home / program)]
 
     return command
+
+
+def _require_compiler(package: str, *programs: str) -> None:
+    """Raise PrerequisiteMissingError unless what builds a package is on the PATH."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise PrerequisiteMissingError(
+                f"{package} is built from its sources, which needs {program}, and that is not on the PATH "
+                f"(Debian: {program})."
+            )
 
 
 def _native_build(node: Path) -> list[str]:
@@ -118,22 +126,41 @@ def _python(program: str) -> Callable[[], list[str]]:
     return command
 
 
-def _go(program: str) -> Callable[[], list[str]]:
-    """Return what builds the consumers in Go."""
+def _go(program: str, module: str = "go") -> Callable[[], list[str]]:
+    """Return what builds the consumers of a module in Go."""
 
     def command() -> list[str]:
         prerequisites.require("go")
-        folder = _HERE / "go"
-        files = sorted(file for file in folder.rglob("*") if file.is_file())
+        if module == "go-confluent":
+            _require_compiler("confluent-kafka-go", "gcc")  # it links librdkafka, which its module brings
+        folders = dict.fromkeys((_HERE / "go", _HERE / module))  # the others share its package lab
+        files = sorted(file for folder in folders for file in folder.rglob("*") if file.is_file())
 
         def make(scratch: Path) -> None:
             build = ["go", "build", "-trimpath", "-o", f"{scratch}{os.sep}", "./..."]
-            commands.run("lab-go", "building the consumers in Go", build, cwd=folder)
+            commands.run(f"lab-{module}", "building the consumers in Go", build, cwd=_HERE / module)
 
-        home = cache.entry("lab-go", cache.key(*files), make)
+        home = cache.entry(f"lab-{module}", cache.key(*files), make)
         return [str(home / program)]
 
     return command
+
+
+def _rust() -> list[str]:
+    """Build the consumer in Rust, with librdkafka from the sources in its crate; return its command line."""
+    prerequisites.require("make")
+    _require_compiler("rust-rdkafka", "cargo", "g++")
+    folder = _HERE / "rust"
+    files = sorted([*folder.glob("Cargo.*"), *folder.glob("src/*.rs")])
+
+    def make(scratch: Path) -> None:
+        target = scratch / "target"
+        build = ["cargo", "build", "--release", "--locked", "--target-dir", str(target)]
+        commands.run("lab-rust", "building the consumer in Rust", build, cwd=folder)
+        shutil.copy(target / "release" / "rust-consumer", scratch)
+        shutil.rmtree(target)  # what was compiled on the way there
+
+    return [str(cache.entry("lab-rust", cache.key(*files), make) / "rust-consumer")]
 
 
 _SMALL_JVM: Final = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
@@ -187,4 +214,6 @@ ROWS: Final = (
     Row("sarama", _go("sarama"), quick=False),
     Row("franz-go", _go("franz"), quick=False),
     Row("kafka-go", _go("kafkago"), quick=False),
+    Row("confluent-kafka-go", _go("lab-confluent", "go-confluent"), quick=False),
+    Row("rust-rdkafka", _rust, quick=False),
 )

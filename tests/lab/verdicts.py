@@ -230,6 +230,7 @@ _TEXTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *(_GOOD, "S 3s, H 4s", _BELOW_THE_BROKERS, _LONG_FETCH),
             *("S 10s, H 1s, M 6s", "S 10s, H 1s, R 6s", "S 3s, H 3500ms", "S 3s, H 1s"),
         ),
+        "confluent-kafka-go": (*_LIBRDKAFKA, "S 10s, H 1s, M 6s"),
         "confluent-kafka-javascript": (*_LIBRDKAFKA, "S 10s, H 1s, M 4s", "S 10s, H 1s, M 6s"),
         "confluent-kafka-python": (*_LIBRDKAFKA, "S 10s, H 1s, M 6s", "S 10s, H 1s, M 10s"),
         "confluent-kafka-python-kip848": ("", "S 10s, H 1s", "S 10s, H 1s, M 6s", "S 10s, H 1s, W 5s"),
@@ -250,6 +251,7 @@ _TEXTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *(_GOOD, "S 3s, H 3s", "S 2s, H 3s", "S 10s, H 1s, R 5s", _BELOW_THE_BROKERS, _LONG_FETCH),
             "S 4s, H 2s, R 4s",
         ),
+        "rust-rdkafka": (*_LIBRDKAFKA, "S 10s, H 1s, M 6s"),
         "sarama": (
             *(_GOOD, "S 3s, H 1s, W 200ms", "S 3s, H 3s", "S 2s, H 3s", "S 900ms, H 200ms, W 100ms"),
             "S 10s, H 3s, W 1s",

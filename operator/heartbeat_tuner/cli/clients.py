@@ -37,7 +37,7 @@ def command(*, name: str | None, client_version: str | None, output: str) -> Non
 def overview(clients: list[Client]) -> str:
     """Return a line for each client."""
     head = ("client", "measured", "beats from", "defaults")
-    rows = [head, *((client.name, client.measured, client.beater.value, _defaults(client)) for client in clients)]
+    rows = [head, *map(_row, clients)]
     legend = ", ".join(f"{cards.LETTERS[setting]} {NAMES[setting]}" for setting in Setting)
     more = "`heartbeat-tuner clients NAME` shows how one beats, what it is set by and what its end costs."
     return "\n".join([*table(rows, ""), "", wrapped(f"{legend}. {more}", "")]) + "\n"
@@ -50,7 +50,7 @@ def card(client: Client, version: str | None) -> str:
     first, *others = client.presets
     beats, same = cards.beats(client)
     lines = [
-        wrapped(f"{client.name}{asked}: {client.title}, measured with {client.measured}, {known}", "", "  "),
+        wrapped(f"{client.name}{asked}: {client.title}, {cards.evidence(client)}, {known}", "", "  "),
         *_section("How it beats", [sentence(f"{client.title} beats {client.how}", client)]),
         "",
         *table([(f"{beat.when}:", beat.every) for beat in beats], "  "),
@@ -91,6 +91,10 @@ def _settings(client: Client) -> list[tuple[str, str, str]]:
     return [
         (NAMES[setting], client.names[setting], durations.show(client.defaults[setting])) for setting in client.settings
     ]
+
+
+def _row(client: Client) -> tuple[str, str, str, str]:
+    return (client.name, client.measured or "-", client.beater.value, _defaults(client))
 
 
 def _defaults(client: Client) -> str:

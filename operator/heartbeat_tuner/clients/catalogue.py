@@ -45,7 +45,7 @@ def at_version(client: Client, version: str) -> Client:
     """
     asked = _numbers(version)
     if not asked:
-        raise ValueError(f"{version!r} is not a version; write it like {client.measured}")
+        raise ValueError(f"{version!r} is not a version; write it like {client.measured or client.versions[1]}")
     oldest, newest = client.versions
     if not _numbers(oldest) <= asked[:2] <= _numbers(newest):
         nearest = oldest if asked < _numbers(oldest) else newest

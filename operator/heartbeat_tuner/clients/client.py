@@ -140,7 +140,7 @@ class Client:
         name: as policies call it.
         title: as sentences call it.
         versions: the oldest and the newest that are known, as `major.minor`.
-        measured: the version that the laboratory measures.
+        measured: the version that the laboratory measures; None where all is from its source.
         beater: what sends the heartbeats.
         how: when it sends them, as part of a sentence: `<title> beats <how>`.
         period: settings and circumstances to the heartbeat period.
@@ -172,7 +172,7 @@ class Client:
     name: str
     title: str
     versions: tuple[str, str]
-    measured: str
+    measured: str | None
     beater: Beater
     how: str
     period: Callable[[LivenessSettings, Circumstances], Period]

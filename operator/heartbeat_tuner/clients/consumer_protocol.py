@@ -66,7 +66,10 @@ SUPPORT: Final[Mapping[str, ProtocolSupport]] = MappingProxyType(
         "spring": dataclasses.replace(_JAVA, switch="spring.kafka.consumer.properties.group.protocol=consumer"),
         "confluent-kafka-python": _RDKAFKA,
         "confluent-kafka-javascript": dataclasses.replace(_RDKAFKA, since="1.6", flaw=""),
+        "confluent-kafka-go": _RDKAFKA,
+        "confluent-kafka-dotnet": dataclasses.replace(_RDKAFKA, switch="GroupProtocol.Consumer"),
         "node-rdkafka": dataclasses.replace(_RDKAFKA, since="3.6", fixed_in=""),
+        "rust-rdkafka": dataclasses.replace(_RDKAFKA, since="0.39", fixed_in=""),
         "platformatic": ProtocolSupport("", "groupProtocol: 'consumer'"),
     }
 )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Client, Property
 
 
 class Feature(enum.StrEnum):
@@ -21,7 +21,8 @@ _LIBRDKAFKA: Final = {Feature.STATIC_ID: "1.4", Feature.CONSUMER_PROTOCOL: "2.12
 
 SINCE: Final[Mapping[str, Mapping[Feature, str]]] = {
     "java": _JAVA,
-    "confluent-kafka-python": _LIBRDKAFKA,
+    **dict.fromkeys(("confluent-kafka-python", "confluent-kafka-go", "confluent-kafka-dotnet"), _LIBRDKAFKA),
+    "rust-rdkafka": {Feature.CONSUMER_PROTOCOL: "0.39"},
     "kafka-python": {Feature.STATIC_ID: "2.3", Feature.COOPERATIVE: "3.0"},
     "aiokafka": {Feature.STATIC_ID: "0.10"},
     "sarama": {Feature.COOPERATIVE: "1.60"},
@@ -46,6 +47,11 @@ def older(version: str, than: str) -> bool:
 def is_librdkafka(client: Client) -> bool:
     """Whether the library is built on librdkafka."""
     return "librdkafka" in client.how
+
+
+def poll_records(client: Client) -> Property | None:
+    """Return the setting that says how many messages one poll hands out; None where the library has none."""
+    return next((other for other in client.others if other.name.replace("_", ".") == "max.poll.records"), None)
 
 
 def refused_by_kafka_4(client: Client, version: str) -> str:

@@ -1,4 +1,4 @@
-"""librdkafka 2 and the libraries on it: confluent-kafka for Python and JavaScript, node-rdkafka.
+"""librdkafka 2 and the libraries on it: those of Confluent for Python, JavaScript, Go and .NET, node- and rust-rdkafka.
 
 Its main thread beats, and looks every 500 ms whether H is over; one beat is in flight at a time. So P is H rounded up
 to half a second, whatever a handler does: measured on Kafka 4.4.0, H 333 ms gave 0.50 s, 700 ms 1.00 s, 1.2 s 1.50 s,
@@ -233,4 +233,62 @@ CONFLUENT_JAVASCRIPT: Final = dataclasses.replace(
     ),
 )
 
-CLIENTS: Final = (CONFLUENT_PYTHON, CONFLUENT_PYTHON_KIP848, CONFLUENT_JAVASCRIPT, NODE_RDKAFKA)
+CONFLUENT_GO: Final = dataclasses.replace(
+    CONFLUENT_PYTHON,
+    name="confluent-kafka-go",
+    title="confluent-kafka-go",
+    versions=("1.0", "2.15"),
+    measured="2.15.0",
+    advice=(
+        (
+            "With go.events.channel.enable a goroutine polls for the application: a handler that hangs is noticed only "
+            "after the channel (go.events.channel.size, 1000 events) is full. Use Poll or ReadMessage."
+        ),
+        "A value may be a number or a text, in milliseconds: a duration of Go, such as 30s, is refused.",
+        *(_ONE_IN_FLIGHT, _REFUSED_SESSION, _STATIC_HANGS),
+    ),
+)
+
+CONFLUENT_DOTNET: Final = dataclasses.replace(
+    CONFLUENT_PYTHON,
+    name="confluent-kafka-dotnet",
+    title="confluent-kafka for .NET",
+    versions=("1.0", "2.15"),
+    measured=None,
+    names=MappingProxyType(
+        {
+            Setting.SESSION_TIMEOUT: "SessionTimeoutMs",
+            Setting.HEARTBEAT_INTERVAL: "HeartbeatIntervalMs",
+            Setting.FETCH_WAIT: "FetchWaitMaxMs",
+            Setting.MAX_POLL_INTERVAL: "MaxPollIntervalMs",
+        }
+    ),
+    advice=(
+        (
+            "Call Close() before Dispose(): a consumer that is only disposed of does not leave the group, and its "
+            "partitions move a session timeout later."
+        ),
+        *(_ONE_IN_FLIGHT, _REFUSED_SESSION, _STATIC_HANGS),
+    ),
+)
+
+RUST_RDKAFKA: Final = dataclasses.replace(
+    CONFLUENT_PYTHON,
+    name="rust-rdkafka",
+    title="rust-rdkafka",
+    versions=("0.28", "0.39"),
+    measured="0.39.0",
+    releases=(),
+    advice=(
+        (
+            "A StreamConsumer counts as polled when recv() is awaited: tasks that are spawned for messages delay no "
+            "poll, and one that hangs is not noticed."
+        ),
+        *(_ONE_IN_FLIGHT, _REFUSED_SESSION, _STATIC_HANGS),
+    ),
+)
+
+CLIENTS: Final = (
+    *(CONFLUENT_PYTHON, CONFLUENT_PYTHON_KIP848, CONFLUENT_JAVASCRIPT, NODE_RDKAFKA),
+    *(CONFLUENT_GO, CONFLUENT_DOTNET, RUST_RDKAFKA),
+)

@@ -83,6 +83,7 @@ class OtherProperties:
         assignors: partition.assignment.strategy, in the order of the setting.
         remote_assignor: whether group.remote.assignor is set.
         static_id: group.instance.id.
+        poll_records: how many messages one poll hands out: max.poll.records; None where it is not set.
         foreign_protocol: whether the group is to have a protocol that the library does not speak.
     """
 
@@ -91,6 +92,7 @@ class OtherProperties:
     assignors: tuple[str, ...] = ()
     remote_assignor: bool = False
     static_id: StaticId | None = None
+    poll_records: int | None = None
     foreign_protocol: bool = False
 
 

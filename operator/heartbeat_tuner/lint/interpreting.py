@@ -174,6 +174,7 @@ class Interpreter:
             assignors=written_values.assignors(self._plain(pairs, Meaning.ASSIGNORS)),
             remote_assignor=bool(self._plain(pairs, Meaning.REMOTE_ASSIGNOR)),
             static_id=self._static_id(pairs),
+            poll_records=written_values.count(self._plain(pairs, Meaning.POLL_RECORDS)),
         )
 
     def _time(self, pairs: Sequence[tuple[FileEntry, Recognised]], meaning: Meaning) -> timedelta | None:

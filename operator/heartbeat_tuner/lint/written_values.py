@@ -89,6 +89,12 @@ def duration(text: str, writing: DurationForm) -> timedelta:
     return value
 
 
+def count(text: str) -> int | None:
+    """Return the number that a text says; None where it says none that Kafka takes: nothing rests on it then."""
+    number = int(text) if _WHOLE.fullmatch(text.strip()) else 0
+    return number if 1 <= number <= LONGEST_MS else None
+
+
 def _duration(text: str, writing: DurationForm) -> timedelta:
     if writing is DurationForm.GO:
         return durations.parse(text)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from heartbeat_tuner.cli import cli
+from heartbeat_tuner.cli.checking import cards
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
 from tests.support import documents
@@ -62,7 +63,9 @@ def test_card_json_and_page_say_all_that_is_known(card: Client) -> None:
     text, report, page = shown(card.name), json.dumps(parsed(card.name), ensure_ascii=False), section(card.name)
     variables = [name for preset in card.presets.values() for name in preset.values()]
     sentences = [*card.advice, *(f"{other.note}." for other in card.others), card.static_membership.value]
-    for known in (*(card.names[setting] for setting in card.settings), *variables, *sentences, card.measured, card.how):
+    assert (parsed(card.name)["measured"], cards.evidence(card) in text) == (card.measured, True)
+    assert cards.evidence(card)[1:] in page
+    for known in (*(card.names[setting] for setting in card.settings), *variables, *sentences, card.how):
         assert known in text
         assert known in page
         assert json.dumps(known.removesuffix("."), ensure_ascii=False)[1:-1] in report

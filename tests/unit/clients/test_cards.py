@@ -15,9 +15,10 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from tests.support import worlds
 
 ROWS = [
-    *("aiokafka", "confluent-kafka-javascript", "confluent-kafka-python", "confluent-kafka-python-kip848", "connect"),
+    *("aiokafka", "confluent-kafka-dotnet", "confluent-kafka-go", "confluent-kafka-javascript"),
+    *("confluent-kafka-python", "confluent-kafka-python-kip848", "connect"),
     *("franz-go", "java", "java-kip848", "kafka-go", "kafka-node", "kafka-python", "kafkajs", "node-rdkafka"),
-    *("platformatic", "sarama", "share", "spring", "streams", "streams-kip1071"),
+    *("platformatic", "rust-rdkafka", "sarama", "share", "spring", "streams", "streams-kip1071"),
 ]
 
 cards = st.sampled_from(list(catalogue.CLIENTS.values()))

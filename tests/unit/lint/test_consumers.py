@@ -49,6 +49,26 @@ def test_a_preset_reads_its_own_names_alone() -> None:
     assert consumer.others.static_id.source is IdSource.LITERAL
 
 
+@pytest.mark.parametrize(
+    ("key", "text", "records"),
+    [
+        ("max.poll.records", "50", 50),
+        ("KAFKA_MAX_POLL_RECORDS", " 50 ", 50),
+        ("spring.kafka.consumer.max-poll-records", "50", 50),
+        ("max.poll.records", "0", None),
+        ("max.poll.records", "99999999999", None),
+        ("max.poll.records", "many", None),
+        ("max.poll.records", "", None),
+        ("max.poll.records", None, None),
+    ],
+)
+def test_how_many_messages_a_poll_hands_out_is_read(key: str, text: str | None, records: int | None) -> None:
+    """What says no number that Kafka takes stands for nothing: no rule rests on it."""
+    limit = "spring.kafka.consumer.properties.max.poll.interval.ms" if "spring" in key else "max.poll.interval.ms"
+    (consumer,) = read({limit: "300000", key: text})
+    assert consumer.others.poll_records == records
+
+
 def test_without_a_library_nothing_is_guessed_of_what_is_not_seen() -> None:
     """Nobody knows which variables the Secret would have to hold."""
     place = FoundSettings("a place", "a file", [], unseen_prefixes=[""])

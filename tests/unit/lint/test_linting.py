@@ -18,7 +18,7 @@ from heartbeat_tuner.domain import durations, sentences
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.lint import checked_settings, linting, rule_catalogue, suggestions
-from heartbeat_tuner.lint.checked_settings import Expectations, Inspected, SessionBounds
+from heartbeat_tuner.lint.checked_settings import Expectations, Inspected, OtherProperties, SessionBounds
 from heartbeat_tuner.lint.rule import LintSeverity
 from heartbeat_tuner.lint.rules import beat_rules, poll_rules, session_rules, value_rules
 from heartbeat_tuner.lint.suggestions import Remedy
@@ -78,6 +78,30 @@ def test_a_handler_that_blocks_message_after_message_is_said_to(count: int, *, s
     findings = linting.lint(of, Expectations(handler_time=timedelta(seconds=40), blocking_messages=count))
     message = next(finding.message for finding in findings if finding.rule is session_rules.HANDLER_OUTLASTS_SESSION)
     assert (f"each of {count} messages" in message) is says_so
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "says"),
+    [
+        (
+            "java",
+            None,
+            "set max.poll.records to 320 or less (now 500 by default): at 0.72 s a message that needs 230 s",
+        ),
+        ("java", 100, "set max.poll.records to 64 or less (now 100): at 3.6 s a message that needs 230 s"),
+        ("java", 1, "raise the limit: fewer messages with each poll (max.poll.records, now 1) do not help"),
+        ("kafka-python", None, "set max_poll_records to 320 or less"),
+        ("streams", None, "set max.poll.records to 641 or less (now 1000 by default)"),
+        ("rust-rdkafka", None, "raise the limit, or take fewer messages with each poll"),
+    ],
+)
+def test_two_ways_out_of_slow_handlers_are_shown(name: str, records: int | None, says: str) -> None:
+    """With what the messages need then, and only where the library has the setting: 1.3 times 230 s is under 5 min."""
+    others = OtherProperties(poll_records=records)
+    of = Inspected.of(catalogue.client(name), {Setting.MAX_POLL_INTERVAL: timedelta(minutes=5)}, others=others)
+    findings = linting.lint(of, Expectations(handler_time=timedelta(minutes=6)))
+    (message,) = [finding.message for finding in findings if finding.rule is poll_rules.HANDLER_OUTLASTS_POLL]
+    assert says in message
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)

@@ -191,6 +191,11 @@ def rules(client: Client) -> list[str]:
     return rules
 
 
+def evidence(client: Client) -> str:
+    """Return where the card's figures come from, as part of a sentence."""
+    return "not measured, all is from its source" if client.measured is None else f"measured with {client.measured}"
+
+
 def older(client: Client) -> list[str]:
     """Return how older releases differ, as sentences."""
     sentences = []

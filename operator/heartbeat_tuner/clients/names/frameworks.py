@@ -21,6 +21,7 @@ PROPERTY: Final = {meaning: name for name, meaning in reversed(list(key_vocabula
 _SPRING_KEYS: Final[Mapping[str, Meaning]] = {
     "heartbeatinterval": Meaning.HEARTBEAT_INTERVAL,
     "maxpollinterval": Meaning.MAX_POLL_INTERVAL,
+    "maxpollrecords": Meaning.POLL_RECORDS,
     "fetchmaxwait": Meaning.FETCH_WAIT,
     "groupid": Meaning.GROUP_ID,
 }
@@ -124,6 +125,7 @@ def worker(key: str) -> Recognised | None:
         Meaning.INSTANCE_ID,
         Meaning.GROUP_PROTOCOL,
         Meaning.ASSIGNORS,
+        Meaning.POLL_RECORDS,
     }:
         return None
     return recognised

@@ -21,6 +21,7 @@ class Meaning(enum.Enum):
     REMOTE_ASSIGNOR = "remote assignor"
     REQUEST_TIMEOUT = "request timeout"
     IDLE_LIMIT = "idle limit"
+    POLL_RECORDS = "poll records"
     GROUP_ID = "group"
 
     @property
@@ -38,6 +39,7 @@ STRONG: Final[Mapping[str, Meaning]] = {
     "fetchwaitmax": Meaning.FETCH_WAIT,
     "groupinstanceid": Meaning.INSTANCE_ID,
     "groupprotocol": Meaning.GROUP_PROTOCOL,
+    "maxpollrecords": Meaning.POLL_RECORDS,
     "partitionassignmentstrategy": Meaning.ASSIGNORS,
     "groupremoteassignor": Meaning.REMOTE_ASSIGNOR,
 }
@@ -65,6 +67,7 @@ PROPERTIES: Final[Mapping[str, Meaning]] = {
     "rebalance.timeout.ms": Meaning.REBALANCE_TIMEOUT,
     "group.instance.id": Meaning.INSTANCE_ID,
     "group.protocol": Meaning.GROUP_PROTOCOL,
+    "max.poll.records": Meaning.POLL_RECORDS,
     "partition.assignment.strategy": Meaning.ASSIGNORS,
     "group.remote.assignor": Meaning.REMOTE_ASSIGNOR,
     "request.timeout.ms": Meaning.REQUEST_TIMEOUT,
@@ -208,7 +211,6 @@ CONTEXT: Final = [
 
 OTHER_PROPERTIES: Final = frozenset(
     [
-        "maxpollrecords",
         "minpollinterval",
         "pollinterval",
         "polltimeout",

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.clients import features
+from heartbeat_tuner.clients.client import Circumstances, Client
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.evictions import outsiders
 from heartbeat_tuner.decision.input import DecisionInput
@@ -20,6 +21,7 @@ from heartbeat_tuner.domain.policies import WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.limits import poll_batches
 from heartbeat_tuner.metrics.record import SETTLING
 
 ENOUGH_EVICTIONS: Final = 3
@@ -43,7 +45,7 @@ def assess(inputs: DecisionInput, record: Record, current: LivenessSettings) -> 
     per_month, workload, period = inputs.per_month, inputs.policy.workload, inputs.period(current).usual
     return (
         _cadence_exceeds_session(inputs, record, current)
-        or _poll_gaps_exceed_limit(record, current, per_month)
+        or _poll_gaps_exceed_limit(inputs.client, record, current, per_month)
         or _others_rebalance_it(inputs, record, period)
         or _group_is_unstable(record)
         or _evictions_exceed_objective(record, per_month)
@@ -89,7 +91,9 @@ def _too_often(record: Record, count: int, per_month: float) -> bool:
     return count >= ENOUGH_EVICTIONS and record.span >= ENOUGH_TIME and record.per_month(count) > per_month
 
 
-def _poll_gaps_exceed_limit(record: Record, current: LivenessSettings, per_month: float) -> Finding | None:
+def _poll_gaps_exceed_limit(
+    client: Client, record: Record, current: LivenessSettings, per_month: float
+) -> Finding | None:
     """Find handlers that take longer than M: their members beat all the while, and leave all the same."""
     if current.max_poll_interval is None or not poll_gaps_are_dangerous(record, per_month):
         return None
@@ -99,13 +103,36 @@ def _poll_gaps_exceed_limit(record: Record, current: LivenessSettings, per_month
         say(
             "live members left the group {left} times {within}{pods} because they did not poll for {limit} "
             "(maxPollInterval), though they went on beating{longest}: the handler of one poll takes longer than that, "
-            "and no session timeout can help",
+            "and no session timeout can help{fewer}",
             left=Reading(record.poll_gap_evictions),
             within=_within(record),
             pods=_pods(record.poll_gap_pods),
             limit=current.max_poll_interval,
             longest="" if gap is None else say("; the longest was {longestPollGap:about}", longestPollGap=Reading(gap)),
+            fewer="" if gap is None else _fewer_messages(client, gap, current.max_poll_interval),
         ),
+    )
+
+
+def _fewer_messages(client: Client, gap: timedelta, limit: timedelta) -> str:
+    """Return the way out that costs no detection time, as the end of a sentence; empty where the library has none.
+
+    Args:
+        client: the library; how many messages its polls hand out is not measured, so its default stands for that.
+        gap: the longest that was measured between two polls: handling the messages of one poll.
+        limit: M.
+    """
+    setting = features.poll_records(client)
+    fewer = None if setting is None else poll_batches.most_records(int(setting.default), gap, limit)
+    if setting is None or fewer is None:
+        return ""
+    return say(
+        "; a longer limit has a hung handler noticed later, fewer messages with each poll do not: {fewer} instead of "
+        "{records}, the default of {setting}, would need {takes:about}",
+        fewer=Reading(fewer),
+        records=setting.default,
+        setting=setting.name,
+        takes=Reading(poll_batches.handling(fewer, int(setting.default), gap)),
     )
 
 

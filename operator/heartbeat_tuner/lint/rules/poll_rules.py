@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
+from heartbeat_tuner.clients import features
 from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.limits import poll_batches
 from heartbeat_tuner.limits.allowed_values import POLL_GAP_MARGIN
 from heartbeat_tuner.lint.checked_settings import Expectations, Inspected, LintFinding, Origin
 from heartbeat_tuner.lint.rule import LintSeverity, Rule
@@ -36,7 +38,8 @@ HANDLER_OUTLASTS_POLL: Final = Rule(
     why="A member that does not poll for the max poll interval leaves its group, though it beats. Its commit fails, "
     "and the same messages come again.",
     example="heartbeat-tuner check --client java --max-poll-interval 1m --handler-time 90s",
-    fix="Take fewer messages with each poll (max.poll.records), or raise the limit.",
+    fix="Take fewer messages with each poll (max.poll.records), or raise the limit. Only a raised limit costs "
+    "detection time: a handler that hangs is noticed that much later.",
 )
 POLL_BELOW_SESSION: Final = Rule(
     code="HT203",
@@ -119,9 +122,10 @@ def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator
     if handler is not None and handler >= waits:
         phrase = (
             "a member that does not poll for {waits} ({named}) leaves the group though it beats, and the handler of "
-            "one poll takes {handler}; raise the limit, or take fewer messages with each poll"
+            "one poll takes {handler}; {ways}"
         )
-        text = say(phrase, waits=waits, named=say(named, limit=limit), handler=handler)
+        ways = _two_ways(inspected, handler, waits)
+        text = say(phrase, waits=waits, named=say(named, limit=limit), handler=handler, ways=ways)
         yield LintFinding(HANDLER_OUTLASTS_POLL, text)
     covered = Setting.MAX_POLL_INTERVAL in client.must_cover_session
     if not covered and inspected.knows(Setting.SESSION_TIMEOUT) and limit < inspected.values.session_timeout:
@@ -161,6 +165,39 @@ def _poll_interval_far_out(inspected: Inspected, expectations: Expectations) -> 
         return
     phrase = "a handler that hangs is noticed only after {waits} ({named})"
     yield LintFinding(rule, say(phrase + slow, waits=waits, named=named))
+
+
+def _two_ways(inspected: Inspected, handler: timedelta, waits: timedelta) -> str:
+    """Return what a handler of one poll that takes too long leaves to do, as part of a sentence.
+
+    Args:
+        inspected: the settings.
+        handler: the longest that the handler of one poll takes.
+        waits: the time after which the member leaves.
+    """
+    known = features.poll_records(inspected.client)
+    if known is None:
+        return "raise the limit, or take fewer messages with each poll"
+    given = inspected.others.poll_records
+    records = int(known.default) if given is None else given
+    fewer = poll_batches.most_records(records, handler, waits)
+    if fewer is None:
+        phrase = "raise the limit: fewer messages with each poll ({name}, now {records}) do not help"
+        return say(phrase, name=known.name, records=records)
+    phrase = (
+        "set {name} to {fewer} or less (now {records}{default}): at {each:about} a message that needs {takes:about}, "
+        "and {margin} times as long is within the limit; or raise the limit, and a hung handler is noticed later"
+    )
+    return say(
+        phrase,
+        fewer=fewer,
+        name=known.name,
+        records=records,
+        default=" by default" if given is None else "",
+        each=handler / records,
+        takes=poll_batches.handling(fewer, records, handler),
+        margin=POLL_GAP_MARGIN,
+    )
 
 
 def longest_of_use(expectations: Expectations) -> timedelta:

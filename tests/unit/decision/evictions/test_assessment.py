@@ -1,5 +1,7 @@
 """What a record shows, from the most to the least specific."""
 
+import dataclasses
+
 import pytest
 
 from heartbeat_tuner.decision.evictions import assessment
@@ -113,3 +115,26 @@ def test_a_healthy_group_may_have_lost_a_member_once() -> None:
     """One eviction is told, and left."""
     finding = assess(worlds.record(evictions=1, beats=1))
     assert finding.reason is Reason.HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("library", "gap_s", "says"),
+    [
+        ("java", 360.0, "320 instead of 500, the default of max.poll.records, would need 230 s"),
+        ("java", 360_000.0, ""),  # not even one message is handled in time
+        ("java", None, ""),
+        ("rust-rdkafka", 360.0, ""),
+    ],
+)
+def test_fewer_messages_are_advised_where_they_help(library: str, gap_s: float | None, says: str) -> None:
+    """A longer limit is not the only way out; nothing is said where it is, or where nothing was measured."""
+    seen = dataclasses.replace(
+        worlds.record(),
+        poll_gap_evictions=5,
+        longest_poll_gap=None if gap_s is None else worlds.seconds(gap_s),
+    )
+    now = worlds.java_settings()
+    finding = assess(seen, now, worlds.situation(now=now, of=worlds.policy(library=library)))
+    assert finding.reason is Reason.POLL_GAP_EXCEEDS_LIMIT
+    assert says in finding.message
+    assert ("fewer messages" in finding.message) is bool(says)
