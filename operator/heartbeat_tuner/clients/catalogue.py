@@ -23,18 +23,40 @@ CLIENTS: Final[Mapping[str, Client]] = MappingProxyType(
     }
 )
 
+_NODE: Final = ("kafkajs", "node-rdkafka", "confluent-kafka-javascript", "platformatic", "kafka-node")
+_PYTHON: Final = ("confluent-kafka-python", "kafka-python", "aiokafka")
+_GO: Final = ("sarama", "franz-go", "kafka-go", "confluent-kafka-go")
+_JVM: Final = ("java", "spring", "streams", "connect")
+_LIBRDKAFKA: Final = tuple(client.name for client in librdkafka.CLIENTS)
+
+OF_LANGUAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        **dict.fromkeys(("node", "nodejs", "node.js", "js", "javascript", "typescript"), _NODE),
+        **dict.fromkeys(("python", "python3"), _PYTHON),
+        **dict.fromkeys(("go", "golang"), _GO),
+        **dict.fromkeys(("jvm", "kotlin", "scala", "kafka-clients"), _JVM),
+        **dict.fromkeys(("librdkafka", "rdkafka", "c", "c++"), _LIBRDKAFKA),
+        **dict.fromkeys(("dotnet", ".net", "csharp", "c#"), ("confluent-kafka-dotnet",)),
+        "rust": ("rust-rdkafka",),
+    }
+)
+"""What people call a client library by, to those that they may mean."""
+
 
 def client(name: str) -> Client:
     """Return the client library called `name`.
 
     Raises:
-        ValueError: the name is unknown; the message names the nearest that is known, and lists all.
+        ValueError: the name is unknown; the message names those that may be meant, or the nearest, and lists all.
     """
-    if name not in CLIENTS:
-        near = difflib.get_close_matches(name.lower(), CLIENTS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ";"
-        raise ValueError(f"client library {name!r} is unknown{hint} known are {', '.join(CLIENTS)}")
-    return CLIENTS[name]
+    if name in CLIENTS:
+        return CLIENTS[name]
+    meant = OF_LANGUAGES.get(name.lower())
+    if meant is not None:
+        raise ValueError(f"{name!r} is no client library; did you mean {' or '.join(meant)}?")
+    near = difflib.get_close_matches(name.lower(), CLIENTS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ";"
+    raise ValueError(f"client library {name!r} is unknown{hint} known are {', '.join(CLIENTS)}")
 
 
 def at_version(client: Client, version: str) -> Client:

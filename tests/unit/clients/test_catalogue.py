@@ -32,6 +32,25 @@ def test_a_library_like_no_other_is_refused_with_all() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("nodejs", "kafkajs or node-rdkafka or confluent-kafka-javascript or platformatic or kafka-node"),
+        ("Python", "confluent-kafka-python or kafka-python or aiokafka"),
+        ("rust", "rust-rdkafka"),
+    ],
+)
+def test_a_language_is_answered_with_its_libraries(asked: str, meant: str) -> None:
+    """The nearest name would be another language's: librdkafka is not aiokafka."""
+    with pytest.raises(ValueError, match=re.escape(f"{asked!r} is no client library; did you mean {meant}?")):
+        catalogue.client(asked)
+
+
+def test_each_language_names_libraries_that_are_known() -> None:
+    """A name that is answered is one that can be written."""
+    assert {name for names in catalogue.OF_LANGUAGES.values() for name in names} <= set(catalogue.CLIENTS)
+
+
+@pytest.mark.parametrize(
     ("name", "version", "session_s"),
     [
         ("java", "2.8.1", 10),
