@@ -21,6 +21,9 @@ MOST_AT_ONCE: Final = 200
 GONE_FOR_S: Final = 30.0
 """For so long a group that is not there is not asked for again: groups are read in many lots a minute."""
 
+_TURN_S: Final = 600.0
+"""For so long it is known when a group had its turn."""
+
 _LEAST_S: Final = 0.5
 
 _STATES: Final = {
@@ -42,6 +45,7 @@ class UndescribedGroups:
     def __init__(self, answers: ClusterAnswers) -> None:
         self._answers = answers
         self._gone_s: dict[str, float] = {}
+        self._asked_s: dict[str, float] = {}
 
     def filled_in(
         self, properties: Mapping[str, str], answered: Mapping[str, _Described], *, within_s: float
@@ -56,12 +60,15 @@ class UndescribedGroups:
         now_s = time.monotonic()
         self._gone_s = {name: at_s for name, at_s in self._gone_s.items() if now_s - at_s < GONE_FOR_S}
         asked = [name for name, group in answered.items() if group is None and name not in self._gone_s]
+        asked.sort(key=lambda name: self._asked_s.get(name, 0.0))
         late = {name: self._answers.unread(name) for name in asked[MOST_AT_ONCE:]}
         asked = asked[:MOST_AT_ONCE]
         if not asked:
             return answered
         if within_s < _LEAST_S:
             return {**answered, **late, **{name: self._answers.unread(name) for name in asked}}
+        turns_s = self._asked_s | dict.fromkeys(asked, now_s)
+        self._asked_s = {name: at_s for name, at_s in turns_s.items() if now_s - at_s < _TURN_S}
         answers = coordinator_requests.described(properties, asked, until_s=now_s + within_s)
         understood = {name: self._understood(name, answer) for name, answer in answers.items()}
         self._gone_s |= {name: now_s for name, group in understood.items() if group is None}
