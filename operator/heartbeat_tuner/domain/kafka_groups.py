@@ -118,6 +118,7 @@ class Group:
         config: what the broker prescribes; None for a classic group, or where it may not be read.
         assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
         kind: what its keys at the broker begin with, where S and H are there: `consumer`, or `streams` (KIP-1071).
+        coordinator: the id of the broker that described it; -1 where that is not known.
     """
 
     group_id: str
@@ -127,6 +128,7 @@ class Group:
     config: GroupConfig | None = None
     assignor: str = ""
     kind: str = "consumer"
+    coordinator: int = -1
 
     @property
     def rebalancing(self) -> bool:
