@@ -125,14 +125,17 @@ def _in_lives(
 ) -> tuple[dict[ProcessLife, ProcessIds], list[NewId]]:
     """Return the ids of the living processes after a description, and those that took the place of others."""
     tenants = Counter(address for pod in view.pods for address in members_at_pods.addresses_of(pod))
+    members: dict[members_at_pods.Address | None, list[Member]] = {}
+    for member in view.group.members:
+        members.setdefault(members_at_pods.address(member.host), []).append(member)
     lives: dict[ProcessLife, ProcessIds] = {}
     changes: list[NewId] = []
     for life, pod in living.items():
-        known = before.lives.get(life)
-        if pod.on_host_network or any(tenants[address] > 1 for address in members_at_pods.addresses_of(pod)):
+        known, addresses = before.lives.get(life), members_at_pods.addresses_of(pod)
+        if pod.on_host_network or any(tenants[address] > 1 for address in addresses):
             lives[life] = known or ProcessIds()  # whose a member at a shared address is cannot be known
             continue
-        at_pod = (member for member in view.group.members if members_at_pods.is_at(member, pod))
+        at_pod = (member for address in addresses for member in members.get(address, ()))
         shown = {member.member_id: member for member in at_pod if member.member_id not in bygone}
         if known is None:
             lives[life] = ProcessIds(dict.fromkeys(shown, view.at))
