@@ -125,3 +125,8 @@ def test_policies_name_every_library_of_classic_groups() -> None:
         assert known_conventions.of_library(library)[0] is GROUP_WATCHER
         assert known_conventions.measured_as(library) == library
         assert Quantity.EVICTIONS_SEEN in GROUP_WATCHER.needed
+
+
+def test_the_operators_own_counts_show_no_library() -> None:
+    """It counts those of every group, so that a group's library must not be inferred from them."""
+    assert GROUP_WATCHER not in known_conventions.OF_GROUPS

@@ -18,9 +18,12 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
 OF_GROUPS: Final = tuple(
     convention
     for convention in CONVENTIONS
-    if convention.libraries and (convention.group_label or convention.client_label)
+    if convention.libraries
+    and (convention.group_label or convention.client_label)
+    and convention not in watched_groups.CONVENTIONS
 )
-"""Those of consumers whose group can be told: the others say nothing of one."""
+"""Those of consumers whose group can be told: the others say nothing of one. What the operator itself counts of every
+group is not among them: it does not show which library a group's consumers run."""
 
 LIBRARIES: Final = ("java", "kafkajs", "spring", "streams")
 """The client libraries whose consumers export enough to be tuned by it."""
