@@ -58,7 +58,7 @@ METRICS_OF_POLICIES = """\
 ## Of each policy
 
 Each has the labels `namespace` and `policy` beside those named here; the replica that leads has them, the others have
-none. All are gauges, but for names in `_total`, which are counters. They say what the last pass found: what it could
+none. Names that end with `_total` are counters, all others gauges. They say what the last pass found: what it could
 not find out has no series, never a 0, and a policy that is deleted has none from the next pass on. A policy has 49
 series at most, whatever its group does. What the group watcher counts (`heartbeat_tuner_group_…`, see
 [watching groups](../explanation/group-watcher.md)) comes on top: 6 series for each policy whose group has members in
