@@ -116,8 +116,7 @@ class Crew(Team):
     def enrol(self, webhook: Replica) -> None:
         """Give the crew a policy with static ids, and wait until the webhook knows it.
 
-        A policy can only name a library whose metrics are known, which confluent-kafka's are not yet. Here it matters
-        for the name of the variable alone, which is that of the Java consumer.
+        The library matters here for the name of the variable alone, which is the same for confluent-kafka and Java.
         """
         self.apply_policy_spec(client={"library": "java"}, staticMembership="Enabled")
         self._await_enrolled(webhook)

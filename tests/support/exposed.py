@@ -7,7 +7,14 @@ from datetime import timedelta
 from heartbeat_tuner.adapters.http.telemetry import Telemetry
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.domain.exposed import MetricPoint
+from heartbeat_tuner.domain.exposed import (
+    GROUP_EVICTIONS,
+    GROUP_LOOK,
+    GROUP_MEMBERS,
+    GROUP_REBALANCE_TIME,
+    GROUP_REBALANCES,
+    MetricPoint,
+)
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey
 from heartbeat_tuner.domain.verifications import FollowedChange
 from heartbeat_tuner.reconcile.installations.namespace_owners import Why
@@ -16,6 +23,15 @@ from heartbeat_tuner.reconcile.status import metric_points, reporting
 from tests.support import tuned, worlds
 
 CURED = worlds.settings("30s", "1s", "1s")
+
+WATCHED = (
+    MetricPoint(GROUP_LOOK, ("orders",), worlds.NOW.timestamp()),
+    *(MetricPoint(GROUP_MEMBERS, ("orders", where), 1.0) for where in ("inside", "unclear", "outside")),
+    MetricPoint(GROUP_REBALANCES, ("orders",), 2.0),
+    MetricPoint(GROUP_REBALANCE_TIME, ("orders",), 5.0),
+    *(MetricPoint(GROUP_EVICTIONS, ("orders", "orders-0", certainty), 1.0) for certainty in ("certain", "doubtful")),
+)
+"""What the group watcher shows of a group with one pod."""
 
 
 def points_of(outcome: Outcome) -> tuple[MetricPoint, ...]:
@@ -59,7 +75,7 @@ def telemetry(points: Mapping[ObjectKey, Sequence[MetricPoint]] | None = None) -
     found = Telemetry()
     if points is None:
         kinds = {"a": cheaper(), "b": cured(), "c": reverted()}
-        points = {ObjectKey("shop", name): points_of(outcome) for name, outcome in kinds.items()}
+        points = {ObjectKey("shop", name): (*points_of(outcome), *WATCHED) for name, outcome in kinds.items()}
     found.cycle_finished(verdicts={}, writes={}, points=points, duration_s=0.1, overrun_s=0.0)
     found.left_to_others({why.value: 0 for why in Why})
     return found

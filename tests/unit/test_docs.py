@@ -17,7 +17,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import WHAT_TO_DO, Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.conventions import known_conventions, watched_groups
 from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from tests.support import checks, documents, worlds
@@ -131,13 +131,14 @@ def test_the_readme_shows_what_check_answers() -> None:
 
 
 def test_the_readme_says_which_libraries_are_supported() -> None:
-    """Every library has a row; the operator and `recommend` have those that can be measured, and `check` all."""
+    """Every library has a row: `recommend` has those that can be measured, the operator those that policies name."""
     rows = re.findall(
         r"^\| (`.+?) \| (.+?) \| (.+?) \| (.+?) \|$", (documents.CHECKOUT / "README.md").read_text(), re.MULTILINE
     )
     supported = {name: answers for cell, *answers in rows for name in re.findall(r"`([^`]+)`", cell)}
     measured = {name: "yes" if name in known_conventions.LIBRARIES else "not yet" for name in catalogue.CLIENTS}
-    assert supported == {name: ["yes", answer, answer] for name, answer in measured.items()}
+    watched = {name: "evictions only" if name in watched_groups.LIBRARIES else measured[name] for name in measured}
+    assert supported == {name: ["yes", measured[name], watched[name]] for name in measured}
 
 
 def test_the_documented_reports_are_asked_for_as_the_command_is(

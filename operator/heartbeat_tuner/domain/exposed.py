@@ -2,8 +2,8 @@
 
 A catalogue without a client library: `reconcile.status.metric_points` says which points a policy has,
 `adapters.http.telemetry` exports them, `docs/reference/metrics.md` is made from here. Every family has a policy's
-namespace and name as its first labels, and few points per policy, so that series grow with policies and with nothing
-else. What is not known has no point.
+namespace and name as its first labels, and few points per policy, so that series grow with policies, and with the pods
+of their workloads up to a bound. What is not known has no point.
 """
 
 import dataclasses
@@ -11,6 +11,9 @@ import enum
 from typing import Final, NamedTuple
 
 PREFIX: Final = "heartbeat_tuner_policy_"
+
+GROUP_PREFIX: Final = "heartbeat_tuner_group_"
+"""Of what the group watcher counts."""
 
 
 class ValuesLabel(enum.StrEnum):
@@ -35,16 +38,20 @@ class Family:
         name: without the prefix that all share.
         help: what it means, with its unit.
         labels: those beside namespace and policy.
+        prefix: what all names of its kind begin with.
+        counts: whether it is a counter, whose name ends with `_total`.
     """
 
     name: str
     help: str
     labels: tuple[str, ...] = ()
+    prefix: str = PREFIX
+    counts: bool = False
 
     @property
     def full_name(self) -> str:
         """The name that Prometheus sees."""
-        return f"{PREFIX}{self.name}"
+        return f"{self.prefix}{self.name}"
 
 
 class MetricPoint(NamedTuple):
@@ -139,6 +146,39 @@ REVERTED_AT: Final = Family(
     "When the tuner took its last change back, in seconds since 1970; no series where it did not, or wrote since.",
 )
 
+GROUP_MEMBERS: Final = Family(
+    "members",
+    "Members in the last description of the group, by where they connect from: the workload's pods (inside), an "
+    "address that a pod shares with its node (unclear), or elsewhere (outside).",
+    ("group", "where"),
+    GROUP_PREFIX,
+)
+GROUP_LOOK: Final = Family(
+    "last_look_timestamp_seconds", "When the group was described last, in seconds since 1970.", ("group",), GROUP_PREFIX
+)
+GROUP_REBALANCES: Final = Family(
+    "rebalances_total",
+    "Rebalances of the group since this replica leads, at least: those that no description tells apart count as one.",
+    ("group",),
+    GROUP_PREFIX,
+    counts=True,
+)
+GROUP_REBALANCE_TIME: Final = Family(
+    "rebalance_seconds_total",
+    "Time that the group spent in them, at least: from the first description that shows one to the last.",
+    ("group",),
+    GROUP_PREFIX,
+    counts=True,
+)
+GROUP_EVICTIONS: Final = Family(
+    "evictions_total",
+    "Members of a living pod that came back under a new id since this replica leads: evictions for silence, or "
+    "doubtful ones that something else may explain.",
+    ("group", "pod", "certainty"),
+    GROUP_PREFIX,
+    counts=True,
+)
+
 FAMILIES: Final = (
     INFO,
     DECISION,
@@ -171,5 +211,10 @@ FAMILIES: Final = (
     APPLIED_AT,
     LANDED_AT,
     REVERTED_AT,
+    GROUP_MEMBERS,
+    GROUP_LOOK,
+    GROUP_REBALANCES,
+    GROUP_REBALANCE_TIME,
+    GROUP_EVICTIONS,
 )
 """In the order in which they are exposed."""

@@ -119,6 +119,7 @@ class Group:
         assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
         kind: what its keys at the broker begin with, where S and H are there: `consumer` (KIP-848), `streams`
             (KIP-1071) or `share` (KIP-932).
+        coordinator: the id of the broker that described it; -1 where that is not known.
     """
 
     group_id: str
@@ -128,6 +129,7 @@ class Group:
     config: GroupConfig | None = None
     assignor: str = ""
     kind: str = "consumer"
+    coordinator: int = -1
 
     @property
     def rebalancing(self) -> bool:

@@ -103,6 +103,19 @@ def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChan
     return _changes(_rises(balance, pod, since_s), pod)
 
 
+def described(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
+    """Return a pod's evictions as the operator's group watcher counted them, at most `MOST_OF_A_POD`.
+
+    A counter of a pod that began within the time began at zero. That of an older one may have been read too late.
+    """
+    is_young = pod.started.timestamp() >= since_s
+    changes: list[MemberChange] = []
+    for series in of_pod(observed.get(Quantity.EVICTIONS_SEEN, ()), pod.name):
+        for at, by in counter_steps.growth_by_time(series, since_s=since_s, born_at_zero=is_young).items():
+            changes += _changes([at] * min(round(by), MOST_OF_A_POD - len(changes)), pod)
+    return sorted(changes, key=operator.attrgetter("at"))
+
+
 def split_by_poll_gaps(
     changes: Sequence[MemberChange], observed: Observed, *, limit: timedelta, within: timedelta
 ) -> tuple[list[MemberChange], list[MemberChange]]:

@@ -185,6 +185,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     settled = watched.since + SETTLING
     settled_s = (watched.now - settled).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
+    has_share = settled_s >= ENOUGH_SETTLED.total_seconds() and Quantity.REBALANCE_TIME in convention.by_quantity
     evicted = _evicted(watched, current, convention, observed)
     proof = functools.partial(fencing_proof.hidden_fencings, watched.pods, current, since_s=since_s)
     return Record(
@@ -193,9 +194,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         evictions=len(evicted.silent),
         poll_gap_evictions=len(evicted.left),
         rebalances=evictions.total(current.get(Quantity.REBALANCES, ()), settled.timestamp()) / members,
-        rebalancing_share=(
-            min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
-        ),
+        rebalancing_share=min(1.0, joining / members / settled_s) if has_share else None,
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
         beat_period=timedelta(seconds=statistics.median(member.period_s for member in timed)) if timed else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
@@ -217,14 +216,15 @@ def _timed(beats: Sequence[Series], since_s: float) -> list[TimedEvents]:
 
     What a counter has at its first scrape may be of any time before: such beats were accepted, but nobody timed them.
     """
-    timed = (timed_events(beat, since_s=since_s) for beat in beats)
-    return [beats_seen for beats_seen in timed if beats_seen.events >= ENOUGH_BEATS]
+    return [timed for beat in beats if (timed := timed_events(beat, since_s=since_s)).events >= ENOUGH_BEATS]
 
 
 def _evicted(watched: RecordScope, current: Observed, convention: Convention, observed: set[str]) -> _Evicted:
     """Return evictions for silence, and those for want of a poll."""
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
+    if Quantity.EVICTIONS_SEEN in convention.by_quantity:
+        return _Evicted([change for pod in seen for change in evictions.described(pod, current, since_s=since_s)])
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
         return _Evicted(removed, counted=len(removed))

@@ -167,7 +167,7 @@ class Cycle:
         )
         await self._statuses.tell(self._turns, self._gatherer.moved)
         self._troubles.tell(early=edited is not None)
-        report = _counted(dict(zip(outcomes, finished, strict=True)))
+        report = _counted(dict(zip(outcomes, finished, strict=True)), self._gatherer.group_points)
         return dataclasses.replace(report, oldest_look_s=oldest_look_s, fleet_stopped=self._stopping.is_stopped)
 
     async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
@@ -470,7 +470,9 @@ def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy |
         return Finding(Reason.INVALID_POLICY, str(error))
 
 
-def _counted(finished: Mapping[ObjectKey, Finished]) -> CycleReport:
+def _counted(
+    finished: Mapping[ObjectKey, Finished], group_points: Callable[[ObjectKey], Sequence[MetricPoint]]
+) -> CycleReport:
     results = finished.values()
     decided = [result.outcome for result in results if isinstance(result.outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)
@@ -484,5 +486,5 @@ def _counted(finished: Mapping[ObjectKey, Finished]) -> CycleReport:
             1 for result in results if result.written is None or isinstance(result.outcome, UnexpectedFailure)
         )
         + sum(1 for outcome in decided if outcome.failure is not None),
-        points={key: result.points for key, result in finished.items()},
+        points={key: (*result.points, *group_points(key)) for key, result in finished.items()},
     )

@@ -149,7 +149,7 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         ),
         (
             {"client": {"library": "kafkaj"}},
-            "spec.client.library: client library 'kafkaj' cannot be measured; known are java, kafkajs",
+            "spec.client.library: client library 'kafkaj' fits no policy; known are aiokafka",
         ),
         ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: this field is required; add it"),
         ({"workloadRef": None}, "spec.workloadRef: it and spec.workloadRefs are both missing; name one workload in"),

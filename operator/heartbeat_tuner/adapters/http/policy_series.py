@@ -1,6 +1,6 @@
-"""The points of all policies as Prometheus takes them: gauges that are made again from each pass.
+"""The points of all policies as Prometheus takes them: gauges and counters that are made again from each pass.
 
-No gauge is kept, so a policy that is gone, or a number that is not known any more, leaves nothing behind.
+None is kept, so a policy that is gone, or a number that is not known any more, leaves nothing behind.
 
 The text is written here and not by Prometheus' client: with ten thousand policies it has some 450,000 lines, for which
 the client needs 7 s of CPU, and this a tenth of that. A test holds that both say the same.
@@ -9,7 +9,7 @@ the client needs 7 s of CPU, and this a tenth of that. A test holds that both sa
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from heartbeat_tuner.adapters.http.pages import Large
 from heartbeat_tuner.domain.exposed import FAMILIES, Family, MetricPoint
@@ -38,16 +38,17 @@ class PolicySeries(Large):
         """What the last pass found: another object after each pass."""
         return self.points
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """Yield each family with its points, if only with none; one is made when the one before was taken."""
         points_by_policy = self.points
         for family in FAMILIES:
-            gauge = GaugeMetricFamily(family.full_name, family.help, labels=(*_OF_ALL, *family.labels))
+            kind = CounterMetricFamily if family.counts else GaugeMetricFamily
+            metric = kind(family.full_name, family.help, labels=(*_OF_ALL, *family.labels))
             for key, points in points_by_policy.items():
                 for point in points:
                     if point.family is family:
-                        gauge.add_metric(_labels(key, point), point.number)
-            yield gauge
+                        metric.add_metric(_labels(key, point), point.number)
+            yield metric
 
     def texts(self) -> Iterator[bytes]:
         """Yield the same as text, in pieces."""
@@ -60,7 +61,8 @@ class PolicySeries(Large):
                 whose[point.family].append(cells)
                 points[point.family].append(point)
         for family in FAMILIES:
-            yield f"# HELP {family.full_name} {family.help}\n# TYPE {family.full_name} gauge\n".encode()
+            kind = "counter" if family.counts else "gauge"
+            yield f"# HELP {family.full_name} {family.help}\n# TYPE {family.full_name} {kind}\n".encode()
             mine, theirs = points.pop(family), whose.pop(family)
             for first in range(0, len(mine), _PIECE):
                 text = _written(family, theirs[first : first + _PIECE], mine[first : first + _PIECE])

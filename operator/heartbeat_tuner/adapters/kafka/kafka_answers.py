@@ -188,7 +188,15 @@ def _group(description: Any) -> Group | None:
     )
     state = _STATES.get(description.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
     assignor = description.partition_assignor or ""
-    return Group(description.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
+    coordinator = -1 if description.coordinator is None else description.coordinator.id
+    return Group(
+        description.group_id,
+        state,
+        members,
+        consumer_protocol=by_broker,
+        assignor=assignor,
+        coordinator=coordinator,
+    )
 
 
 def _group_option(group_id: str) -> str:

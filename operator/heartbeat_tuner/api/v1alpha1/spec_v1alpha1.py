@@ -38,8 +38,8 @@ PLURAL: Final = "consumergrouppolicies"
 
 
 def _known_library(name: str) -> str:
-    if name not in measured.LIBRARIES:
-        raise ValueError(f"client library {name!r} cannot be measured; known are {', '.join(measured.LIBRARIES)}")
+    if name not in measured.IN_POLICIES:
+        raise ValueError(f"client library {name!r} fits no policy; known are {', '.join(measured.IN_POLICIES)}")
     return name
 
 
@@ -98,7 +98,7 @@ class ClientSpec(Model):
         AfterValidator(_known_library),
         Field(
             description="Kafka client library of the application.",
-            json_schema_extra={"enum": list(measured.LIBRARIES)},
+            json_schema_extra={"enum": list(measured.IN_POLICIES)},
         ),
     ]
     env: Annotated[EnvNames | None, Field(description="Variables of the settings. Default: the library's preset.")] = (
@@ -112,7 +112,7 @@ class ClientSpec(Model):
 
 def _lacking(setting: Setting) -> tuple[str, str]:
     """Return the rule that a policy names `setting` only for a library that has it."""
-    libraries = [name for name in measured.LIBRARIES if setting not in catalogue.client(name).settings]
+    libraries = [name for name in measured.IN_POLICIES if setting not in catalogue.client(name).settings]
     places = [f"client.env.{setting}", f"client.current.{setting}", f"bounds.{setting}"]
     named = []
     for place in places:
@@ -205,13 +205,13 @@ class Spec(Model):
                 ),
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
-            *(_within_default(library) for library in measured.LIBRARIES),
+            *(_within_default(library) for library in measured.IN_POLICIES),
             *_SEVERAL,
             _lacking(Setting.MAX_POLL_INTERVAL),
-            *(_pinned(library) for library in measured.LIBRARIES),
+            *(_pinned(library) for library in measured.IN_POLICIES),
             *(
                 _dynamic_only(library)
-                for library in measured.LIBRARIES
+                for library in measured.IN_POLICIES
                 if not catalogue.client(library).static_membership.holds
             ),
         )

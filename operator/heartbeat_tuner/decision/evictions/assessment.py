@@ -244,7 +244,7 @@ def _record_is_too_short(record: Record, workload: WorkloadRef) -> Finding | Non
             say("the pods of {workload} run for less than {least} so far", workload=workload, least=ENOUGH_TIME),
         )
     if record.accepted_beats == 0:
-        return Finding(Reason.TOO_LITTLE_DATA, "no heartbeat was accepted yet, and too few evictions were seen")
+        return Finding(Reason.TOO_LITTLE_DATA, "no heartbeat is known to be accepted, and too few evictions were seen")
     return None
 
 

@@ -33,7 +33,7 @@ CLIENT: Final = "clientId"
 CONVENTIONS: Final = tuple(
     convention
     for convention in known_conventions.CONVENTIONS
-    if not set(convention.libraries).isdisjoint(known_conventions.LIBRARIES)
+    if not set(convention.libraries).isdisjoint(known_conventions.IN_POLICIES)
 )
 """Those that a policy may name: of libraries that it may name."""
 

@@ -4,26 +4,32 @@ import functools
 from collections.abc import Iterable
 from typing import Final
 
-from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, librdkafka_metrics
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, librdkafka_metrics, watched_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (
     *java_metrics.CONVENTIONS,
     *kafkajs_metrics.CONVENTIONS,
+    *watched_groups.CONVENTIONS,
     *librdkafka_metrics.CONVENTIONS,
 )
 
 OF_GROUPS: Final = tuple(
     convention
     for convention in CONVENTIONS
-    if convention.libraries and (convention.group_label or convention.client_label)
+    if convention.libraries
+    and (convention.group_label or convention.client_label)
+    and convention not in watched_groups.CONVENTIONS
 )
-"""Those of consumers whose group can be told: the others say nothing of one."""
+"""Those of consumers whose group can be told: the others say nothing of one. What the operator itself counts of every
+group is not among them: it does not show which library a group's consumers run."""
 
 LIBRARIES: Final = ("java", "kafkajs", "spring", "streams")
-"""The client libraries whose consumers can be measured well enough to be tuned; of the others only the physics are
-known."""
+"""The client libraries whose consumers export enough to be tuned by it."""
+
+IN_POLICIES: Final = tuple(sorted({*LIBRARIES, *watched_groups.LIBRARIES}))
+"""Those that a policy may name: the operator itself counts the evictions of consumers that export none."""
 
 
 @functools.cache
@@ -36,9 +42,9 @@ def measured_as(name: str) -> str:
     """Return the library whose client a library's consumers are measured as: those of Spring run the Java client.
 
     Args:
-        name: one of `LIBRARIES`.
+        name: one of `IN_POLICIES`.
     """
-    return of_library(name)[0].libraries[0]
+    return name if name in watched_groups.LIBRARIES else of_library(name)[0].libraries[0]
 
 
 def names(conventions: Iterable[Convention], quantity: Quantity) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ asked for longest ago. All others are read in lots between cycles, spread evenly
 a trickle and each group is read about once in an interval. A fleet that is no larger than that is read by the cycle
 alone. So is every group at the first look of a leadership, when nothing is known yet.
 
+The group watcher is shown every answer. Of a small fleet it wants more of them, so the time between two cycles is used
+for that: up to one every `LOOK_EVERY_S` of each group, and `LOOKS_A_MINUTE` in all, with those of the cycles.
+
 What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` is of no use:
 the group is `unread`. So is one that a cycle asked for in vain because it reads all groups, or its pods have changed. A
 cluster that is down costs the other clusters no lot, since each has a task and (in the adapter) a thread of its own;
@@ -43,11 +46,20 @@ LARGEST_LOT: Final = 500
 LOT_WITHIN: Final = timedelta(seconds=1)
 """For the answers to one lot."""
 
+LOOK_EVERY_S: Final = 5.0
+"""Between two descriptions of a group for the group watcher, where the fleet is small enough."""
+
+LOOKS_A_MINUTE: Final = 1_000
+"""At one cluster for that, those of the cycles counted: each costs brokers up to two requests."""
+
 USABLE_INTERVALS: Final = 1.5
 """A look that is older says nothing: each group is read once in an interval, and lots may be late."""
 
 FRESH_S: Final = 10.0
 """A look that a write rests on is no older than this."""
+
+Answered = Callable[[str, str, Look | None], None]
+"""Takes a cluster, a group, and what was said of it; None where nothing was."""
 
 Sleep = Callable[[float], Awaitable[None]]
 """Waits for so many seconds."""
@@ -64,12 +76,22 @@ class ClusterLooks:
         clock: the time.
         interval: of the cycles.
         monotonic: a clock in seconds that nobody sets.
+        answered: gets the answer for each group that was asked for.
     """
 
     def __init__(
-        self, name: str, groups: Groups, clock: Clock, *, interval: timedelta, monotonic: Callable[[], float]
+        self,
+        name: str,
+        groups: Groups,
+        clock: Clock,
+        *,
+        interval: timedelta,
+        monotonic: Callable[[], float],
+        answered: Answered,
     ) -> None:
         self._name = name
+        self._answered = answered
+        self._due = 0.0
         self._groups = groups
         self._clock = clock
         self._interval_s = interval.total_seconds()
@@ -189,13 +211,23 @@ class ClusterLooks:
     def _lot(self) -> list[str]:
         """Return who is read next between cycles: as many as it takes for one reading of all in an interval."""
         size = len(self._never) + len(self._in_turn)
-        if self._rests or size <= IN_A_CYCLE:
+        if self._rests:
             return []
+        if size <= IN_A_CYCLE:
+            return self._watched_lot(size)
         (oldest,) = self._next(1)
         if unread.is_unread(self._usable(oldest).group):
             return self._next(LARGEST_LOT)
         share = (size - IN_A_CYCLE) * LOT_EVERY_S / self._interval_s
         return self._next(min(LARGEST_LOT, math.ceil(share)))
+
+    def _watched_lot(self, size: int) -> list[str]:
+        """Return who of a small fleet is read between cycles: it costs the brokers no more than a large one does."""
+        per_s = min(size / LOOK_EVERY_S, LOOKS_A_MINUTE / 60 - size / self._interval_s)
+        self._due = min(self._due + max(0.0, per_s) * LOT_EVERY_S, float(size))
+        count = int(self._due)
+        self._due -= count
+        return self._next(count)
 
     async def _read(self, group_ids: Collection[str], *, within: timedelta | None) -> Mapping[str, Look]:
         """Read groups; return those that were not read in time, whose turn is next."""
@@ -206,7 +238,12 @@ class ClusterLooks:
             self._never.pop(group_id, None)
             self._in_turn.pop(group_id, None)
         self._in_turn |= dict.fromkeys(group_ids)
-        described = await self._groups.describe(self._name, tuple(group_ids), within=within)
+        try:
+            described = await self._groups.describe(self._name, tuple(group_ids), within=within)
+        except ClusterUnreachableError:
+            for group_id in group_ids:
+                self._answered(self._name, group_id, None)
+            raise
         at = self._clock.now()
         late: dict[str, Look] = {}
         for group_id in group_ids:
@@ -219,7 +256,8 @@ class ClusterLooks:
             known = self._looks.get(group_id)
             if known is not None and known.group == group:
                 group = known.group  # one object is enough for all that remember it
-            self._looks[group_id] = Look(group, at, asked_s)
+            self._looks[group_id] = look = Look(group, at, asked_s)
+            self._answered(self._name, group_id, look)
         self._in_turn = dict.fromkeys(late) | self._in_turn
         return late
 

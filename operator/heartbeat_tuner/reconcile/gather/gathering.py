@@ -19,6 +19,7 @@ from heartbeat_tuner.decision.at_broker import group_changes, last_write
 from heartbeat_tuner.decision.gates import group_ownership, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -125,6 +126,9 @@ class Gatherer:
         self._peers = peer_pods.peer_pods(policies, workloads, self.is_proven)
         self._resting.begin(self._memories.keys(), healthy)
         self._witnesses = WitnessPool(policies)
+        await self._groups.watcher.catch_up(
+            policies, workloads, is_proven=self.is_proven, now=self._clock.now(), turns=self._turns
+        )
         return await self._put_together(policies, kafka, failure, shown)
 
     async def gather_early(self, policies: Sequence[Policy], edited: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
@@ -222,6 +226,10 @@ class Gatherer:
         """The groups whose values were changed, with what was counted since."""
         followed = (memory.following.changed for memory in self._memories.values())
         return [changed for changed in followed if changed is not None]
+
+    def group_points(self, policy: ObjectKey) -> tuple[MetricPoint, ...]:
+        """Return what the group watcher knows of a policy's group."""
+        return self._groups.watcher.points(policy)
 
     @property
     def oldest_look_s(self) -> float:

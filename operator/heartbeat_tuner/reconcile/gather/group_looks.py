@@ -9,6 +9,7 @@ from datetime import timedelta
 from heartbeat_tuner.ports.kafka_clusters import Groups
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.gather.cluster_looks import ClusterLooks, Sleep
+from heartbeat_tuner.reconcile.group_watch.group_watcher import GroupWatcher
 
 
 class GroupLooks:
@@ -37,6 +38,8 @@ class GroupLooks:
         self._sleep = sleep
         self._monotonic = monotonic
         self._clusters: dict[str, ClusterLooks] = {}
+        self.watcher = GroupWatcher()
+        """Counts what these looks show of members that came back under new ids."""
         self._refreshing: dict[str, asyncio.Task[None]] | None = None
 
     @contextlib.asynccontextmanager
@@ -66,7 +69,12 @@ class GroupLooks:
         """Return the looks at one cluster, which from now on are kept fresh."""
         if cluster not in self._clusters:
             self._clusters[cluster] = ClusterLooks(
-                cluster, self._groups, self._clock, interval=self._interval, monotonic=self._monotonic
+                cluster,
+                self._groups,
+                self._clock,
+                interval=self._interval,
+                monotonic=self._monotonic,
+                answered=self.watcher.answered,
             )
             if self._refreshing is not None:
                 work = self._clusters[cluster].keep_fresh(self._sleep)

@@ -32,6 +32,8 @@ READ: Final = (
     Quantity.POLL_AGE,
     Quantity.REBALANCES,
     Quantity.REBALANCE_TIME,
+    Quantity.EVICTIONS_SEEN,
+    Quantity.DOUBTFUL_EVICTIONS,
     *fencing_proof.SHOWN_BY,
 )
 """What a record is made of, in the order in which it is read and told."""

@@ -47,14 +47,21 @@ def description(state: ConsumerGroupState, kind: ConsumerGroupType = ConsumerGro
         group_instance_id=None,
         assignment=SimpleNamespace(topic_partitions=["a", "b"]),
     )
-    return SimpleNamespace(group_id="orders", state=state, type=kind, members=[member], partition_assignor="range")
+    return SimpleNamespace(
+        group_id="orders",
+        state=state,
+        type=kind,
+        members=[member],
+        partition_assignor="range",
+        coordinator=SimpleNamespace(id=3),
+    )
 
 
 def test_a_group_is_what_its_coordinator_describes() -> None:
     """With its members at their addresses."""
     group = ANSWERS.understood("orders", answered(description(ConsumerGroupState.STABLE)))
     member = Member("orders-1", "10.0.0.1", client_id="orders", instance_id=None, partitions=2)
-    assert group == Group("orders", GroupState.STABLE, (member,), assignor="range")
+    assert group == Group("orders", GroupState.STABLE, (member,), assignor="range", coordinator=3)
 
 
 def test_a_state_that_librdkafka_does_not_know_is_one_of_the_consumer_protocol_or_unknown() -> None:

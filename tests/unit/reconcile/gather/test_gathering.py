@@ -23,6 +23,7 @@ from heartbeat_tuner.domain.kafka_groups import (
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.metrics.conventions import watched_groups
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
@@ -288,7 +289,7 @@ async def test_a_quantity_is_asked_once_whatever_it_is_called() -> None:
     stage.clock.advance(stages.MINUTE)
     await gatherer.gather([worlds.policy(), java])
     asked = [set(counters.names_in(query)) for query in stage.prometheus.queries]
-    assert len(asked) == len(READ) - len(OF_CONSUMER_PROTOCOL)
+    assert len(asked) == len(READ) - len(OF_CONSUMER_PROTOCOL) - len(watched_groups.GROUP_WATCHER.needed)
     assert any(
         {"kafka_consumer_heartbeat_total", counters.JMX.by_quantity[Quantity.HEARTBEATS].names[0]} <= item
         for item in asked

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 
@@ -12,7 +13,13 @@ from structlog.testing import capture_logs
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.reconcile.gather import cluster_looks
-from heartbeat_tuner.reconcile.gather.cluster_looks import IN_A_CYCLE, IN_A_CYCLE_WITHIN, LARGEST_LOT, LOT_WITHIN
+from heartbeat_tuner.reconcile.gather.cluster_looks import (
+    IN_A_CYCLE,
+    IN_A_CYCLE_WITHIN,
+    LARGEST_LOT,
+    LOT_WITHIN,
+    ClusterLooks,
+)
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from tests.support import worlds
 from tests.support.fakes import FakeClock, FakeGroups
@@ -116,13 +123,44 @@ async def bench() -> AsyncIterator[Bench]:
         yield found
 
 
-async def test_a_small_fleet_is_read_by_the_cycle_alone(bench: Bench) -> None:
-    """As fresh as can be, in the time that there ever was, and once."""
+async def test_a_cycle_reads_all_of_a_small_fleet(bench: Bench) -> None:
+    """As fresh as can be, in the time that there ever was."""
     for _ in range(3):
+        bench.forget_requests()
         assert await bench.look(FEW) == set()
+        assert [ids for _, ids in bench.brokers.requests] == [tuple(FEW)]
+        assert bench.brokers.times == [None]
         await bench.time.run(INTERVAL_S)
-    assert [ids for _, ids in bench.brokers.requests] == [tuple(FEW)] * 3
-    assert bench.brokers.times == [None] * 3
+
+
+@pytest.mark.parametrize(("size", "looks"), [(1, 12), (50, 12), (500, 1), (1_000, 0)])
+async def test_a_small_fleet_is_read_more_often_for_the_group_watcher(bench: Bench, size: int, looks: int) -> None:
+    """Every five seconds, as long as a thousand descriptions a minute are enough for that; in turn."""
+    few = [f"few-{number}" for number in range(size)]
+    await bench.look(few)
+    bench.forget_requests()
+    await bench.time.run(60)
+    counts = Counter(bench.read())
+    assert sum(counts.values()) <= min(size * 12, 1_000 - size) * 61 / 60 + 1  # the lot of the 60th second is in it
+    assert all(abs(counts[name] - looks) <= 1 for name in few)
+
+
+async def test_each_answer_is_shown_to_the_group_watcher(bench: Bench) -> None:
+    """What was not answered is, too: an outage explains new member ids."""
+    shown: list[tuple[str, str, bool]] = []
+    looks = ClusterLooks(
+        "main",
+        bench.brokers,
+        FakeClock(),
+        interval=timedelta(seconds=INTERVAL_S),
+        monotonic=lambda: 0.0,
+        answered=lambda cluster, group_id, look: shown.append((cluster, group_id, look is not None)),
+    )
+    await looks.look(["a", "b"])
+    bench.brokers.down.add("main")
+    with pytest.raises(ClusterUnreachableError):
+        await looks.look(["a"])
+    assert shown == [("main", "a", True), ("main", "b", True), ("main", "a", False)]
 
 
 async def test_the_first_look_reads_all(bench: Bench) -> None:

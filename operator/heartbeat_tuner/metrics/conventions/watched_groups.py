@@ -1,0 +1,48 @@
+"""What the operator's own group watcher counts, for consumers whose libraries export nothing that tells of evictions.
+
+It knows of evictions that the broker's descriptions of a group show, and of nothing else: no heartbeats, no joins, no
+polls. So evictions are a lower bound, and no count of none is a proof of quiet.
+"""
+
+from types import MappingProxyType
+from typing import Final
+
+from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+LIBRARIES: Final = (
+    "aiokafka",
+    "confluent-kafka-javascript",
+    "confluent-kafka-python",
+    "franz-go",
+    "kafka-go",
+    "kafka-node",
+    "kafka-python",
+    "node-rdkafka",
+    "platformatic",
+    "sarama",
+)
+"""Those of classic groups that have no counters of their own from which evictions can be read."""
+
+_EVICTIONS: Final = ("heartbeat_tuner_group_evictions_total",)
+_NOT_SCRAPED: Final = (
+    "the operator exports it itself while it leads and sees members in the workload's pods; have Prometheus scrape the "
+    "operator with honor_labels: true"
+)
+
+GROUP_WATCHER: Final = Convention(
+    name="group-watcher",
+    title="the operator's group watcher",
+    libraries=LIBRARIES,
+    group_label="group",
+    with_labels=frozenset({"group", "certainty"}),
+    passing_labels=frozenset({"policy"}),
+    metrics=(
+        Metric(Quantity.EVICTIONS_SEEN, _EVICTIONS, matchers=(("certainty", "certain"),)),
+        Metric(Quantity.DOUBTFUL_EVICTIONS, _EVICTIONS, matchers=(("certainty", "doubtful"),)),
+    ),
+    needed=(Quantity.EVICTIONS_SEEN, Quantity.DOUBTFUL_EVICTIONS),
+    withheld=MappingProxyType(dict.fromkeys((Quantity.EVICTIONS_SEEN, Quantity.DOUBTFUL_EVICTIONS), _NOT_SCRAPED)),
+)
+
+CONVENTIONS: Final = (GROUP_WATCHER,)

@@ -1,0 +1,232 @@
+"""From one description of a classic group to the next: what happened to the members in between.
+
+The coordinator gives a member its id, and takes it away when the member is silent for its session, leaves, or is
+replaced. An id belongs to one life of a pod's process, by the address that the member connects from. A process that
+restarted, and a pod that is new or gone, is no eviction: its ids are not compared. So rollouts and scale steps show
+none. What stays is a living process with an id that is gone and another that is new: at most one eviction is counted
+for each id, so several of one member between two descriptions count as one.
+
+The consumer protocol (KIP-848) is not looked at: there a client keeps its id when it is fenced.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from heartbeat_tuner.domain import members_at_pods
+from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.kafka_groups import Group, Member
+from heartbeat_tuner.metrics.group_events.group_event import Doubt, GroupEvent, GroupView, NewId, SeenRebalance
+
+LONGEST_GAP: Final = timedelta(minutes=3)
+"""Between two descriptions: after a longer one, a new id says too little of what happened."""
+
+LONGEST_AWAY: Final = timedelta(minutes=10)
+"""A member that is out of its group for longer was rather closed than evicted."""
+
+DISTURBED_FOR: Final = timedelta(seconds=90)
+"""So long after a description failed, or the coordinator moved, members may still be joining again."""
+
+MASS_REJOIN_AGAIN: Final = timedelta(minutes=10)
+"""A broker restarts once: all members with new ids a second time within this are a storm."""
+
+MOST_AWAY: Final = 100
+"""Ids of one process that are remembered after they are gone: a client can make as many as it likes."""
+
+ProcessLife = tuple[str, int]
+"""One life of a pod's process: pod uid and restart count."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProcessIds:
+    """The member ids of one life of a pod's process.
+
+    Attributes:
+        shown: those in the last description, with when each was seen first.
+        away: those that are gone and not replaced, with when each was seen first and when it was missing first.
+    """
+
+    shown: Mapping[str, datetime] = dataclasses.field(default_factory=dict)
+    away: Mapping[str, tuple[datetime, datetime]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WatchedGroup:
+    """What is remembered of one group between two descriptions.
+
+    Attributes:
+        at: of the last description; None before the first.
+        lives: the ids of each living process.
+        bygone: ids of processes that are gone, as long as the coordinator shows them.
+        ids: of all members in the last description.
+        coordinator: the broker that gave it.
+        disturbed_until: until when members may still join again for what happened to the coordinator.
+        mass_rejoin: when all members had new ids at once; None if that was not seen.
+        quiet: the last description that shows no rebalance; None if there was none.
+        moving: the first and the last description of the rebalance under way; None while there is none.
+    """
+
+    at: datetime | None = None
+    lives: Mapping[ProcessLife, ProcessIds] = dataclasses.field(default_factory=dict)
+    bygone: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
+    coordinator: int = -1
+    disturbed_until: datetime | None = None
+    mass_rejoin: datetime | None = None
+    quiet: datetime | None = None
+    moving: tuple[datetime, datetime] | None = None
+
+
+def observe(
+    before: WatchedGroup, view: GroupView, *, poll_limit: timedelta | None
+) -> tuple[WatchedGroup, tuple[GroupEvent, ...]]:
+    """Return what is remembered after one more description, and what it shows.
+
+    A description that is not newer than the last is left out.
+
+    Args:
+        before: what was remembered.
+        view: the description.
+        poll_limit: max.poll.interval.ms of the members; None where the client has none.
+    """
+    group = view.group
+    if (before.at is not None and view.at <= before.at) or group.consumer_protocol:
+        return before, ()
+    shown_lives = {(pod.uid, pod.restarts): pod for pod in view.pods if pod.started <= view.at}
+    bygone = _bygone(before, shown_lives, group)
+    lives, changes = _in_lives(before, view, shown_lives, bygone, poll_limit)
+    is_mass = _is_mass_rejoin(before, group, changes)
+    disturbed_until = _disturbed_until(before, view)
+    doubts = frozenset(_doubts_of_all(before, view.at, disturbed_until, is_mass=is_mass))
+    is_moving = group.rebalancing or (before.at is not None and _ids(group) != before.ids)
+    quiet, moving, rebalances = _rebalance(before, view.at, is_moving=is_moving)
+    after = WatchedGroup(
+        at=view.at,
+        lives=lives,
+        bygone=bygone,
+        ids=_ids(group),
+        coordinator=before.coordinator if group.coordinator < 0 else group.coordinator,
+        disturbed_until=disturbed_until,
+        mass_rejoin=view.at if is_mass else before.mass_rejoin,
+        quiet=quiet,
+        moving=moving,
+    )
+    return after, (*(dataclasses.replace(new, doubts=new.doubts | doubts) for new in changes), *rebalances)
+
+
+def _in_lives(
+    before: WatchedGroup,
+    view: GroupView,
+    living: Mapping[ProcessLife, Pod],
+    bygone: frozenset[str],
+    poll_limit: timedelta | None,
+) -> tuple[dict[ProcessLife, ProcessIds], list[NewId]]:
+    """Return the ids of the living processes after a description, and those that took the place of others."""
+    tenants = Counter(address for pod in view.pods for address in members_at_pods.addresses_of(pod))
+    members: dict[members_at_pods.Address | None, list[Member]] = {}
+    for member in view.group.members:
+        members.setdefault(members_at_pods.address(member.host), []).append(member)
+    lives: dict[ProcessLife, ProcessIds] = {}
+    changes: list[NewId] = []
+    for life, pod in living.items():
+        known, addresses = before.lives.get(life), members_at_pods.addresses_of(pod)
+        if pod.on_host_network or any(tenants[address] > 1 for address in addresses):
+            lives[life] = known or ProcessIds()  # whose a member at a shared address is cannot be known
+            continue
+        at_pod = (member for address in addresses for member in members.get(address, ()))
+        shown = {member.member_id: member for member in at_pod if member.member_id not in bygone}
+        if known is None:
+            lives[life] = ProcessIds(dict.fromkeys(shown, view.at))
+            continue
+        lives[life], new = _compared(known, shown, pod, view.at, poll_limit)
+        changes += new
+    return lives, changes
+
+
+def _compared(
+    known: ProcessIds, shown: Mapping[str, Member], pod: Pod, at: datetime, poll_limit: timedelta | None
+) -> tuple[ProcessIds, list[NewId]]:
+    """Return the ids of one process after a description, and those that took the place of others."""
+    away = {name: since for name, since in known.away.items() if name not in shown}
+    away |= {name: (first, at) for name, first in known.shown.items() if name not in shown}
+    away = dict(list(away.items())[-MOST_AWAY:])
+    new = [name for name in shown if name not in known.shown and name not in known.away]
+    changes = []
+    for name in new[: len(away)]:
+        replaced = min(away, key=lambda gone: away[gone][1])  # who is missing for longest is back first
+        first, missing = away.pop(replaced)
+        changes.append(NewId(at, pod.name, frozenset(_doubts(shown[name], first, missing, at, poll_limit))))
+    return ProcessIds({name: known.shown.get(name, at) for name in shown}, away), changes
+
+
+def _doubts(
+    member: Member, first: datetime, missing: datetime, at: datetime, poll_limit: timedelta | None
+) -> Iterator[Doubt]:
+    """Yield why a member's new id may be no eviction for silence.
+
+    A member polls before it has its first id. So one whose id was younger than the poll limit when it was last seen
+    without a successor cannot have gone without a poll for so long.
+
+    Args:
+        member: with the new id.
+        first: when the id before was seen first.
+        missing: when that was missing first.
+        at: when the new one is seen.
+        poll_limit: of the members; None where there is none.
+    """
+    if missing == at:
+        yield Doubt.REOPENED
+    if at - missing > LONGEST_AWAY:
+        yield Doubt.LONG_AWAY
+    if poll_limit is not None and missing - first >= poll_limit:
+        yield Doubt.POLL_LIMIT
+    if member.instance_id is not None:
+        yield Doubt.STATIC
+
+
+def _bygone(before: WatchedGroup, lives: Mapping[ProcessLife, Pod], group: Group) -> frozenset[str]:
+    """Return the ids that the coordinator still shows though their processes are gone."""
+    dead = {name for life, known in before.lives.items() if life not in lives for name in known.shown}
+    return (before.bygone | dead) & _ids(group)
+
+
+def _doubts_of_all(
+    before: WatchedGroup, at: datetime, disturbed_until: datetime | None, *, is_mass: bool
+) -> Iterator[Doubt]:
+    """Yield why no new id of this description is surely an eviction."""
+    if before.at is not None and at - before.at > LONGEST_GAP:
+        yield Doubt.GAP
+    if disturbed_until is not None and at <= disturbed_until:
+        yield Doubt.COORDINATOR
+    if is_mass and (before.mass_rejoin is None or at - before.mass_rejoin > MASS_REJOIN_AGAIN):
+        yield Doubt.MASS_REJOIN
+
+
+def _disturbed_until(before: WatchedGroup, view: GroupView) -> datetime | None:
+    moved = min(view.group.coordinator, before.coordinator) >= 0 and view.group.coordinator != before.coordinator
+    return view.at + DISTURBED_FOR if view.disturbed or moved else before.disturbed_until
+
+
+def _is_mass_rejoin(before: WatchedGroup, group: Group, changes: Sequence[NewId]) -> bool:
+    """Whether none of two or more members kept its id."""
+    return len(changes) > 1 and len(before.ids) > 1 and before.ids.isdisjoint(_ids(group))
+
+
+def _rebalance(
+    before: WatchedGroup, at: datetime, *, is_moving: bool
+) -> tuple[datetime | None, tuple[datetime, datetime] | None, tuple[SeenRebalance, ...]]:
+    """Return the last quiet description, the rebalance under way, and the one that ended."""
+    if is_moving:
+        first = at if before.moving is None else before.moving[0]
+        return before.quiet, (first, at), ()
+    if before.moving is None:
+        return at, None, ()
+    first, last = before.moving
+    at_most = None if before.quiet is None else at - before.quiet
+    return at, None, (SeenRebalance(at, last - first, at_most),)
+
+
+def _ids(group: Group) -> frozenset[str]:
+    return frozenset(member.member_id for member in group.members)

@@ -1,0 +1,163 @@
+"""Counts the evictions and rebalances of each policy's group, by its successive descriptions.
+
+A description is compared with the pods as Kubernetes shows them some seconds after it: a process that restarted is in
+Kafka before it is in Kubernetes. What is counted begins at zero with a leadership, as a counter may; a policy whose
+group has no member in its own pods is told nothing. Memory is bounded by members, and by `MOST_WAITING` descriptions of
+a group.
+"""
+
+import dataclasses
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from heartbeat_tuner.domain import exposed, members_at_pods
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.exposed import Family, MetricPoint
+from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.metrics.group_events import member_changes
+from heartbeat_tuner.metrics.group_events.group_event import Certainty, GroupView, NewId
+from heartbeat_tuner.metrics.group_events.member_changes import LONGEST_GAP, WatchedGroup
+from heartbeat_tuner.reconcile.gather.looks import Look
+from heartbeat_tuner.reconcile.liveness.turns import Turns
+
+SETTLING: Final = timedelta(seconds=5)
+"""So old a description is when it is compared: by then Kubernetes shows which processes had restarted."""
+
+MOST_WAITING: Final = 60
+"""Descriptions of a group that wait for that: those of some minutes."""
+
+MOST_PODS: Final = 100
+"""Pods of a policy that have series of their own."""
+
+_Place = tuple[str, str]
+"""Cluster and group."""
+
+
+@dataclasses.dataclass(slots=True)
+class _GroupCounts:
+    """What was counted of one policy's group.
+
+    Attributes:
+        watched: what is remembered between descriptions.
+        last: the last description that was compared.
+        new_ids: by pod and certainty.
+        rebalances: how many.
+        rebalance_s: how long they took at least, in seconds.
+    """
+
+    watched: WatchedGroup = dataclasses.field(default_factory=WatchedGroup)
+    last: GroupView | None = None
+    new_ids: Counter[tuple[str, Certainty]] = dataclasses.field(default_factory=Counter)
+    rebalances: int = 0
+    rebalance_s: float = 0.0
+
+    def take(self, view: GroupView, poll_limit: timedelta | None) -> None:
+        """Count what one more description shows."""
+        self.watched, events = member_changes.observe(self.watched, view, poll_limit=poll_limit)
+        self.last = view
+        for event in events:
+            if isinstance(event, NewId):
+                self.new_ids[event.pod, event.certainty] += 1
+            else:
+                self.rebalances += 1
+                self.rebalance_s += event.at_least.total_seconds()
+
+
+class GroupWatcher:
+    """What is counted during one leadership."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[_Place, deque[Look | None]] = {}
+        self._counts: dict[ObjectKey, _GroupCounts] = {}
+        self._now: datetime | None = None
+
+    def answered(self, cluster: str, group_id: str, look: Look | None) -> None:
+        """Take what was said of a group that was asked for; None where nothing was."""
+        self._waiting.setdefault((cluster, group_id), deque(maxlen=MOST_WAITING)).append(look)
+
+    async def catch_up(
+        self,
+        policies: Sequence[Policy],
+        workloads: Mapping[ObjectKey, object],
+        *,
+        is_proven: Callable[[Policy], bool],
+        now: datetime,
+        turns: Turns,
+    ) -> None:
+        """Compare the descriptions that are old enough with the pods as they are known now; forget other policies.
+
+        Args:
+            policies: all of them.
+            workloads: of each policy; one that could not be read lets its group's descriptions pass uncounted.
+            is_proven: whether a policy's group has members in its own workload's pods.
+            now: the time.
+            turns: given to others between two policies.
+        """
+        self._now = now
+        due = {place: self._due(waiting, now) for place, waiting in self._waiting.items()}
+        self._counts = {
+            policy.key: self._counts.get(policy.key) or _GroupCounts() for policy in policies if is_proven(policy)
+        }
+        for policy in policies:
+            counts, workload = self._counts.get(policy.key), workloads.get(policy.key)
+            if counts is not None and isinstance(workload, Workload):
+                settings = None if workload.current is None else workload.current.settings
+                for view in _views(policy.group_id, due.get((policy.cluster, policy.group_id), ()), workload):
+                    counts.take(view, None if settings is None else settings.max_poll_interval)
+            await turns.give()
+        wanted = {(policy.cluster, policy.group_id) for policy in policies}
+        self._waiting = {place: waiting for place, waiting in self._waiting.items() if place in wanted}
+
+    def points(self, policy: ObjectKey) -> tuple[MetricPoint, ...]:
+        """Return what is known of a policy's group now; of one that is not described any more only since when."""
+        counts = self._counts.get(policy)
+        if counts is None or counts.last is None or self._now is None:
+            return ()
+        view, group = counts.last, counts.last.group
+        look = _point(exposed.GROUP_LOOK, view.at.timestamp(), group.group_id)
+        if self._now - view.at > LONGEST_GAP:
+            return (look,)
+        return (look, *_members(view), *(() if group.consumer_protocol else _counted(counts, view)))
+
+    @staticmethod
+    def _due(waiting: deque[Look | None], now: datetime) -> list[Look | None]:
+        """Take the descriptions that have settled; one that failed goes with the next that did not."""
+        due: list[Look | None] = []
+        while any(look is not None and look.at <= now - SETTLING for look in waiting):
+            due.append(waiting.popleft())
+        return due
+
+
+def _views(group_id: str, looks: Sequence[Look | None], workload: Workload) -> Iterator[GroupView]:
+    """Yield descriptions with what is known beside them; a group that is not there has no members."""
+    disturbed = False
+    for look in looks:
+        if look is None or isinstance(look.group, UnreadableGroup):
+            disturbed = True
+            continue
+        group = look.group or Group(group_id, GroupState.EMPTY, ())
+        yield GroupView(look.at, group, workload.pods, disturbed)
+        disturbed = False
+
+
+def _members(view: GroupView) -> Iterator[MetricPoint]:
+    where = members_at_pods.compare(view.group.members, view.pods)
+    for name, members in (("inside", where.inside), ("unclear", where.unclear), ("outside", where.outside)):
+        yield _point(exposed.GROUP_MEMBERS, float(len(members)), view.group.group_id, name)
+
+
+def _counted(counts: _GroupCounts, view: GroupView) -> Iterator[MetricPoint]:
+    group_id = view.group.group_id
+    yield _point(exposed.GROUP_REBALANCES, float(counts.rebalances), group_id)
+    yield _point(exposed.GROUP_REBALANCE_TIME, counts.rebalance_s, group_id)
+    for pod in view.pods[:MOST_PODS]:
+        for certainty in Certainty:
+            count = counts.new_ids[pod.name, certainty]
+            yield _point(exposed.GROUP_EVICTIONS, float(count), group_id, pod.name, certainty.value)
+
+
+def _point(family: Family, number: float, *labels: str) -> MetricPoint:
+    return MetricPoint(family, labels, number)

@@ -1,0 +1,273 @@
+import dataclasses
+from collections.abc import Sequence
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.kafka_groups import Group, Member
+from heartbeat_tuner.metrics.group_events import member_changes
+from heartbeat_tuner.metrics.group_events.group_event import (
+    Certainty,
+    Doubt,
+    GroupEvent,
+    GroupView,
+    NewId,
+    SeenRebalance,
+)
+from heartbeat_tuner.metrics.group_events.member_changes import WatchedGroup
+from tests.support import worlds
+from tests.support.worlds import NOW
+
+PODS = worlds.pods(2)
+M = timedelta(minutes=5)
+
+
+class Watch:
+    """Descriptions of a group of two pods, five seconds apart unless said otherwise."""
+
+    def __init__(self, *, poll_limit: timedelta | None = None) -> None:
+        self.watched = WatchedGroup()
+        self.at = NOW
+        self.limit = poll_limit
+        self.events: list[GroupEvent] = []
+
+    def see(
+        self,
+        members: Sequence[Member],
+        *,
+        pods: Sequence[Pod] = PODS,
+        after_s: float = 5.0,
+        rebalancing: bool = False,
+        coordinator: int = 1,
+        disturbed: bool = False,
+    ) -> list[GroupEvent]:
+        """Take one more description; return what it shows."""
+        self.at += timedelta(seconds=after_s)
+        group = dataclasses.replace(worlds.group(members, rebalancing=rebalancing), coordinator=coordinator)
+        view = GroupView(self.at, group, tuple(pods), disturbed)
+        self.watched, events = member_changes.observe(self.watched, view, poll_limit=self.limit)
+        self.events += events
+        return list(events)
+
+    @property
+    def new_ids(self) -> list[NewId]:
+        """The new ids so far."""
+        return [event for event in self.events if isinstance(event, NewId)]
+
+    @property
+    def doubts(self) -> frozenset[Doubt]:
+        """Those of the only new id."""
+        (new,) = self.new_ids
+        return new.doubts
+
+
+FIRST, SECOND = (worlds.member(pod, 0) for pod in PODS)
+BACK = worlds.member(PODS[0], 1)
+
+
+def paused(watch: Watch, *, away_s: float = 5.0) -> Watch:
+    """Show a member of the first pod that is gone for a while, and is back under another id."""
+    watch.see([FIRST, SECOND])
+    watch.see([SECOND])
+    watch.see([BACK, SECOND], after_s=away_s)
+    return watch
+
+
+def test_a_member_that_was_out_of_the_group_and_is_back_was_evicted() -> None:
+    """Its process did not restart, so nothing else had it leave."""
+    watch = paused(Watch())
+    assert [(new.pod, new.certainty) for new in watch.new_ids] == [(PODS[0].name, Certainty.CERTAIN)]
+
+
+def test_another_id_from_one_description_to_the_next_is_doubtful() -> None:
+    """A consumer that was closed and made again shows the same."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    watch.see([BACK, SECOND])
+    assert watch.doubts == {Doubt.REOPENED}
+    assert watch.new_ids[0].certainty is Certainty.DOUBTFUL
+
+
+def test_a_poll_limit_makes_only_an_old_id_doubtful() -> None:
+    """A member polls before it has an id: it cannot have gone without a poll for longer than it had that."""
+    assert not paused(Watch(poll_limit=M)).doubts
+    watch = Watch(poll_limit=M)
+    for _ in range(2):
+        watch.see([FIRST, SECOND], after_s=150)
+    assert paused_later(watch) == {Doubt.POLL_LIMIT}
+
+
+def paused_later(watch: Watch) -> frozenset[Doubt]:
+    """Show the same after the id was seen for five minutes."""
+    watch.see([SECOND], after_s=150)
+    watch.see([BACK, SECOND])
+    return watch.doubts
+
+
+def test_a_rollout_and_a_scale_step_show_no_eviction() -> None:
+    """Each id belongs to one life of a process."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    young = [worlds.pod(number, started=watch.at) for number in (2, 3, 4)]
+    watch.see([SECOND, worlds.member(young[0])], pods=[PODS[1], young[0]])
+    watch.see([worlds.member(pod) for pod in young], pods=young)
+    watch.see([worlds.member(young[0])], pods=young[:1])
+    assert not watch.new_ids
+
+
+def test_a_container_that_restarted_is_no_eviction_though_its_dead_id_stays_until_the_session_ends() -> None:
+    """The coordinator shows both ids meanwhile."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    again = dataclasses.replace(PODS[0], restarts=1, started=watch.at)
+    for members in ([FIRST, BACK, SECOND], [BACK, SECOND]):
+        watch.see(members, pods=[again, PODS[1]])
+    assert not watch.new_ids
+
+
+def test_a_pod_that_began_after_the_description_has_no_member_in_it() -> None:
+    """Its address was another's: Kubernetes is looked at later than Kafka."""
+    watch = Watch()
+    later = dataclasses.replace(PODS[0], uid="later", started=NOW + timedelta(minutes=1))
+    watch.see([FIRST, SECOND], pods=[later, PODS[1]])
+    watch.see([FIRST, SECOND], pods=[later, PODS[1]], after_s=120)
+    assert not watch.new_ids
+
+
+def test_a_coordinator_that_moved_or_gave_no_answer_explains_new_ids() -> None:
+    """Members join again then, whatever their session."""
+    for change in ({"coordinator": 2}, {"disturbed": True}):
+        watch = Watch()
+        watch.see([FIRST, SECOND])
+        watch.see([SECOND], **change)
+        watch.see([BACK, SECOND], **({"coordinator": 2} if "coordinator" in change else {}))  # type: ignore[arg-type]
+        assert watch.doubts == {Doubt.COORDINATOR}
+
+
+def test_all_members_that_were_seen_out_of_the_group_were_evicted() -> None:
+    """A node that stood still evicts all of them, and the coordinator described the group all the while."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    watch.see([])
+    watch.see([worlds.member(pod, 1) for pod in PODS])
+    assert [new.certainty for new in watch.new_ids] == [Certainty.CERTAIN, Certainty.CERTAIN]
+
+
+def test_all_members_swapped_between_two_descriptions_are_a_mass_rejoin() -> None:
+    """The first time; a second time within minutes it is a storm."""
+    watch = Watch()
+    for number in range(3):
+        watch.see([worlds.member(pod, number) for pod in PODS])
+    assert [Doubt.MASS_REJOIN in new.doubts for new in watch.new_ids] == [True, True, False, False]
+
+
+def test_a_gap_is_a_gap() -> None:
+    """What a member did while nobody looked is not known."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    watch.see([SECOND])
+    watch.see([BACK, SECOND], after_s=200)
+    assert watch.doubts == {Doubt.GAP}
+
+
+def test_who_was_away_for_long_had_rather_been_closed() -> None:
+    """An application may close its consumer between two jobs."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    for _ in range(6):
+        watch.see([SECOND], after_s=120)
+    watch.see([BACK, SECOND], after_s=120)
+    assert watch.doubts == {Doubt.LONG_AWAY}
+
+
+def test_a_static_member_has_a_new_id_whenever_it_joins() -> None:
+    """So its new id shows no eviction."""
+    watch = Watch()
+    watch.see([dataclasses.replace(FIRST, instance_id="a")])
+    watch.see([])
+    watch.see([dataclasses.replace(BACK, instance_id="a")])
+    assert watch.doubts == {Doubt.STATIC}
+
+
+def test_members_at_shared_addresses_are_nobodys() -> None:
+    """On the host's network, or through a proxy, whose a member is cannot be known."""
+    shared = [dataclasses.replace(pod, ip="10.0.0.9", on_host_network=True) for pod in PODS]
+    watch = Watch()
+    for members in ([FIRST], [], [BACK]):
+        watch.see([dataclasses.replace(member, host="10.0.0.9") for member in members], pods=shared)
+    assert not watch.new_ids
+
+
+def test_the_consumer_protocol_shows_nothing() -> None:
+    """There a client keeps its id when it is fenced."""
+    group = dataclasses.replace(worlds.group([FIRST]), consumer_protocol=True)
+    assert member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), poll_limit=None) == (WatchedGroup(), ())
+
+
+def test_a_rebalance_lasts_from_the_first_description_that_shows_it_to_the_last() -> None:
+    """At most it lasts between those around it."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    watch.see([FIRST, SECOND], rebalancing=True)
+    watch.see([FIRST, SECOND], rebalancing=True)
+    assert watch.see([FIRST, SECOND]) == [SeenRebalance(watch.at, timedelta(seconds=5), timedelta(seconds=15))]
+
+
+def test_a_new_member_alone_shows_a_rebalance_that_no_description_caught() -> None:
+    """Nobody joins a classic group without one; its length is not known."""
+    watch = Watch()
+    watch.see([FIRST])
+    watch.see([FIRST, SECOND])
+    assert watch.see([FIRST, SECOND]) == [SeenRebalance(watch.at, timedelta(0), timedelta(seconds=10))]
+
+
+looks = st.lists(
+    st.tuples(st.lists(st.integers(0, 4), max_size=2), st.booleans(), st.floats(1, 400), st.integers(0, 1)), max_size=20
+)
+
+
+@given(looks, st.sampled_from([None, M]))
+def test_no_more_evictions_than_ids_that_are_gone(
+    seen: list[tuple[list[int], bool, float, int]], limit: timedelta | None
+) -> None:
+    """Each eviction took one id that was shown before, and the same descriptions twice show nothing more."""
+    watch = Watch(poll_limit=limit)
+    shown: set[str] = set()
+    for numbers, rebalancing, after_s, restarts in seen:
+        pod = dataclasses.replace(PODS[0], restarts=restarts)
+        members = [worlds.member(pod, number) for number in set(numbers)]
+        before = watch.watched
+        watch.see(members, pods=[pod], after_s=after_s, rebalancing=rebalancing)
+        again = GroupView(watch.at, worlds.group(members), (pod,))
+        assert member_changes.observe(watch.watched, again, poll_limit=limit) == (watch.watched, ())
+        assert before.at is None or watch.watched.at > before.at  # type: ignore[operator]
+        shown |= {member.member_id for member in members}
+    appearances = sum(len(set(numbers)) for numbers, *_ in seen)
+    assert len(watch.new_ids) <= max(0, appearances - 1)
+    assert len(watch.new_ids) == 0 or len(shown) > 1
+
+
+@given(looks)
+def test_processes_that_restart_at_every_description_are_never_evicted(
+    seen: list[tuple[list[int], bool, float, int]],
+) -> None:
+    """Whatever ids come and go."""
+    watch = Watch()
+    for restarts, (numbers, rebalancing, after_s, _) in enumerate(seen):
+        pod = dataclasses.replace(PODS[0], restarts=restarts)
+        watch.see(
+            [worlds.member(pod, number) for number in set(numbers)],
+            pods=[pod],
+            after_s=after_s,
+            rebalancing=rebalancing,
+        )
+    assert not watch.new_ids
+
+
+def test_group_ids_of_any_script_pass() -> None:
+    """Nothing is read from names."""
+    group = Group("группа" * 41, worlds.group([FIRST]).state, (FIRST,))
+    _, events = member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), poll_limit=None)
+    assert events == ()
