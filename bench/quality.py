@@ -151,6 +151,7 @@ def main() -> None:
     parser.add_argument("--history", type=int, default=0, help="days of metrics before that")
     parser.add_argument("--seed", type=int, help="of other fleets by the same rules")
     parser.add_argument("--part", action="append", choices=PARTS, help="all of them by default")
+    parser.add_argument("--world", action="append", choices=sorted(adverse.WORLDS), help="all of them by default")
     parser.add_argument("--worst", type=int, default=0, help="tell the story of so many groups")
     asked = parser.parse_args()
     names, parts = asked.fleets or fleets.NAMES, asked.part or PARTS
@@ -168,7 +169,7 @@ def main() -> None:
             print_worst(report["shipped"])
         if "adverse" in parts:
             size = min(asked.groups, adverse.GROUPS)
-            works = [Work(name, size, plan, asked.seed) for name in adverse.WORLDS]
+            works = [Work(name, size, plan, asked.seed) for name in asked.world or adverse.WORLDS]
             report["adverse"] = measure_adverse(pool, works)
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     report |= {

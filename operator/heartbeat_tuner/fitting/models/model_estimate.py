@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from heartbeat_tuner.clients.catalogue import CLIENTS
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
 from heartbeat_tuner.fitting.models import day_counts, event_rates
@@ -41,6 +42,9 @@ _WITH_REGIMES: Final = frozenset({ABSENCE, POLL_GAP})
 
 _POOLED: Final = frozenset({ABSENCE, OUTAGE})
 """What comes upon groups of one kind alike; how long their handlers take is each one's own."""
+
+_BEHIND_HANDLERS: Final = frozenset(name for name, client in CLIENTS.items() if client.handler_delays_beat)
+"""Libraries whose absences are handlers, nearly all of them."""
 
 
 def models(
@@ -135,6 +139,10 @@ def _of_quantity(
         days = group_days if name in OF_THE_GROUP else member_days
         shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
         pools = _pools(whole, seen.whole_unended, strata, homes, days, ~shows)
+        pools = [
+            None if is_whole and name == ABSENCE and client in _BEHIND_HANDLERS else pool
+            for pool, is_whole, client in zip(pools, seen.counts_unended.tolist(), clients, strict=True)
+        ]
     largest = _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
