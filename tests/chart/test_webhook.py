@@ -69,6 +69,8 @@ def test_its_configuration_names_what_is_there(helm: Helm, tmp_path: Path) -> No
     assert rendered.one("Service", service["name"])["metadata"]["namespace"] == "kafka"
     (excluded,) = hook["namespaceSelector"]["matchExpressions"]
     assert "kafka" in excluded["values"]
+    operator = yaml.safe_load(rendered.one("ConfigMap", "tuner-heartbeat-tuner")["data"]["config.yaml"])
+    assert found.installation == f"kafka/{operator['leaderElection']['leaseName']}"
     rights = documented.rights(rendered, name)
     assert [found.configuration_name] in [rule.get("resourceNames") for rule in rights["ClusterRole"]]
     assert [found.certificate.secret_name] in [rule.get("resourceNames") for rule in rights["Role"]]
@@ -104,6 +106,7 @@ def test_a_changed_configuration_replaces_the_pods(helm: Helm, full: Rendered) -
 
 def test_its_defaults_are_those_of_the_code(full: Rendered, tmp_path: Path) -> None:
     """With the documented names nothing in it is out of the ordinary."""
-    assert loaded(full, tmp_path) == webhook_settings.WebhookSettings()
+    found = loaded(full, tmp_path)
+    assert found == webhook_settings.WebhookSettings(installation=found.installation)
     text = full.one("ConfigMap", _NAME)["data"]["webhook.yaml"]
-    assert set(yaml.safe_load(text)) <= {"configurationName", "certificate", "kubernetes"}
+    assert set(yaml.safe_load(text)) <= {"configurationName", "certificate", "kubernetes", "installation"}

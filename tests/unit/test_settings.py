@@ -53,6 +53,14 @@ def test_times_are_durations(tmp_path: Path) -> None:
     [
         ("", "(whole file): "),
         ("- a", "(whole file): "),
+        (
+            MINIMAL.replace("bootstrapServers", "bootstrap_servers"),
+            "kafka.clusters.main.bootstrap_servers: there is no such field; did you mean bootstrapServers?",
+        ),
+        (
+            MINIMAL.replace('"kafka:9092"', '"kafka:9092", bootstrap_servers: "other:9092"'),
+            "kafka.clusters.main.bootstrap_servers: there is no such field; did you mean bootstrapServers?",
+        ),
         ("kafka: {clusters: {}}", "prometheus: this field is required; add it"),
         (
             MINIMAL.replace("http://", ""),
@@ -526,6 +534,8 @@ def test_the_webhook_has_defaults_for_all_and_is_called_by_its_service(tmp_path:
         ("drain: 2m", "drain"),
         ("certificate: {names: ['*']}", "certificate.names.0"),
         ("prometheus: {}", "prometheus"),
+        ("installation: heartbeat-tuner", "installation"),
+        ("configuration_name: other", "configuration_name: there is no such field; did you mean configurationName"),
     ],
 )
 def test_what_the_webhook_cannot_use_is_refused_by_field(tmp_path: Path, text: str, field: str) -> None:

@@ -80,7 +80,7 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
         InvalidPolicyError: a field does not fit; the message names it, its value and the rule.
     """
     try:
-        spec = Spec.model_validate(body.get("spec") or {})
+        spec = Spec.model_validate(body.get("spec") or {}, by_alias=True, by_name=False)
         policy = _policy(body, spec, status_of(body))
     except pydantic.ValidationError as error:
         raise InvalidPolicyError(fields.first_error(error, Spec, "spec")) from error

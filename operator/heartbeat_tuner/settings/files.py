@@ -37,7 +37,8 @@ def read(path: Path, kind: type[Whole]) -> Whole:
             f"{path} is not valid YAML: it has an impossible number or date; put it in quotes"
         ) from error
     try:
-        return kind.model_validate(document)
+        # By the names of the reference alone: `bootstrap_servers` beside `bootstrapServers` would hide one of the two.
+        return kind.model_validate(document, by_alias=True, by_name=False)
     except pydantic.ValidationError as error:
         lines = [
             f"  {'.'.join(map(str, fault['loc'])) or '(whole file)'}: {validation_words.sentence(fault, kind)}"

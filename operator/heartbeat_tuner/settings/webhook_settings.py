@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from heartbeat_tuner.api.v1alpha1 import installation_v1alpha1
 from heartbeat_tuner.settings import files
 from heartbeat_tuner.settings.sections import HttpSettings, KubernetesSettings, Name, Port, Section, between
 
@@ -47,6 +48,8 @@ class WebhookSettings(Section):
     """Everything the webhook is told."""
 
     configuration_name: Name = "heartbeat-tuner"
+    installation: Annotated[str, Field(pattern=installation_v1alpha1.NAME, max_length=317)] | None = None
+    """Of the operator whose policies are served, as `status.installation` shows it; all policies, if it is not set."""
     admission: AdmissionSettings = AdmissionSettings()
     certificate: CertificateSettings = CertificateSettings()
     http: HttpSettings = HttpSettings()

@@ -1,6 +1,7 @@
 """What one replica of the webhook works with, put together by its settings; `app` runs it."""
 
 import dataclasses
+import functools
 import ssl
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
@@ -140,7 +141,7 @@ def _policies(settings: WebhookSettings, api: KubernetesApi, touched: Touched, c
         api,
         # Who takes the definition away takes the policies away.
         WatchedKind(api_paths.collection(api_paths.POLICIES), may_be_missing=True),
-        enrolment.enrolment_of,
+        functools.partial(enrolment.enrolment_of, installation=settings.installation),
         namespaces=settings.kubernetes.namespaces,
         clock=clock,
         changed=lambda policy: touched.note(policy.slots) if policy.lends_slots else None,

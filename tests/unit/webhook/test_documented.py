@@ -37,7 +37,7 @@ def test_the_documented_deployment_fits_the_settings(tmp_path: Path) -> None:
     path = tmp_path / "webhook.yaml"
     path.write_text(kinds["ConfigMap"]["data"]["webhook.yaml"])
     found = settings.load(path)
-    assert found == settings.WebhookSettings()
+    assert found == settings.WebhookSettings(installation="heartbeat-tuner/heartbeat-tuner")
     pod = kinds["Deployment"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["args"] == ["webhook", "--config", "/etc/heartbeat-tuner/webhook.yaml"]
@@ -70,6 +70,7 @@ def test_the_page_names_every_field() -> None:
     page = (documents.CHECKOUT / "docs" / "how-to" / "static-membership.md").read_text()
     for field in (
         "configurationName",
+        "installation",
         "certificate.namespace",
         "secretName",
         "serviceName",

@@ -1,6 +1,7 @@
 {{/* The webhook's configuration: what `heartbeat_tuner.settings.webhook_settings` reads. */}}
 {{- define "heartbeat-tuner.webhookConfig" -}}
 configurationName: {{ include "heartbeat-tuner.fullname" . }}
+installation: {{ .Release.Namespace }}/{{ include "heartbeat-tuner.fullname" . }}
 certificate:
   secretName: {{ include "heartbeat-tuner.name" (list . "webhook") }}
   serviceName: {{ include "heartbeat-tuner.name" (list . "webhook") }}

@@ -103,6 +103,8 @@ class Admission:
         """
         place = enrolment.workload_of(review.pod, review.namespace)
         enrolled = () if place is None else self._enrolled(place)
+        if any(policy.served_elsewhere for policy in enrolled):
+            return ReviewAnswer(ReviewOutcome.OTHER_INSTALLATION)
         given = [values for values in enrolment.in_containers(enrolled) if await self._is_given(values, review)]
         filled = initial_mode.filled(review.pod, given, now=self._clock.now())
         holder, unfit = enrolment.holder(enrolled), "; ".join(filled.unfit)

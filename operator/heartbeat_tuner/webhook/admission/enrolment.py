@@ -57,6 +57,8 @@ class Enrolment:
         protocol: of the group, as the operator saw it last; the one that needs more care where it did not.
         session_timeout: S as the operator saw it last, but a minute at least.
         suspended: whether nothing is done for now.
+        served_elsewhere: whether the webhook of another installation, which owns the policy, serves these pods. All
+            policies of a namespace have one owner.
         values: what is set in pods; None where nothing is.
     """
 
@@ -70,6 +72,7 @@ class Enrolment:
     protocol: GroupProtocol
     session_timeout: timedelta
     suspended: bool
+    served_elsewhere: bool = False
     values: InitialValues | None = None
 
     @property
@@ -97,8 +100,13 @@ class Enrolment:
         return SlotPool(size, self.protocol, self.session_timeout)
 
 
-def enrolment_of(body: Mapping[str, Any]) -> Enrolment | None:
-    """Return what a policy enrols; None if it asks for nothing in pods, is on its way out, or cannot be read."""
+def enrolment_of(body: Mapping[str, Any], *, installation: str | None = None) -> Enrolment | None:
+    """Return what a policy enrols; None if it asks for nothing in pods, is on its way out, or cannot be read.
+
+    Args:
+        body: the policy, as the API server has it.
+        installation: of the operator whose policies this webhook serves; None for all.
+    """
     spec = body.get("spec") or {}
     has_canary = "canary" in (body.get("status") or {})
     if spec.get("staticMembership") not in _GIVEN and spec.get("mode") != Mode.INITIAL and not has_canary:
@@ -114,7 +122,15 @@ def enrolment_of(body: Mapping[str, Any]) -> Enrolment | None:
     variable = policy.instance_id_env if _gives_ids(policy, status) else None
     if variable is None and values is None:
         return None
-    return _enrolment(policy, variable or "", status, values)
+    enrolled = _enrolment(policy, variable or "", status, values)
+    return dataclasses.replace(enrolled, served_elsewhere=_is_of_another(status, installation))
+
+
+def _is_of_another(status: Status, installation: str | None) -> bool:
+    """Whether another installation wrote the status; where nobody did, the first pods need not wait for it."""
+    if installation is None or status.installation is None:
+        return False
+    return status.installation.name != installation
 
 
 def _gives_ids(policy: Policy, status: Status) -> bool:

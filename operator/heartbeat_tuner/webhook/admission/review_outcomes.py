@@ -19,6 +19,7 @@ class ReviewOutcome(enum.StrEnum):
     VALUES_SET = "values-set"  # no policy gives it an id, and one its values
     VALUES_UNFIT = "values-unfit"  # likewise, but they do not fit what else is set in it
     NOT_ENROLLED = "not-enrolled"  # no policy gives its workload's pods static ids or values
+    OTHER_INSTALLATION = "other-installation"  # its policies belong to another installation, whose webhook serves it
     SUSPENDED = "suspended"  # the policy says that nothing be done for now
     OWN_ID = "own-id"  # it sets the variable itself
     NO_CONTAINER = "no-container"  # it has none of the name that the policy says

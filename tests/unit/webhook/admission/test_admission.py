@@ -70,6 +70,14 @@ async def test_a_pod_gets_the_lowest_free_slot() -> None:
     assert record.holder == "r1"
 
 
+async def test_the_pod_of_another_installations_policy_is_left_to_its_webhook() -> None:
+    """Two webhooks would both claim a slot for the pod, by rules of two versions."""
+    world = World(enrolment(served_elsewhere=True))
+    answer = await world.ask()
+    assert (answer.outcome, answer.patch) == (ReviewOutcome.OTHER_INSTALLATION, ())
+    assert not world.slots.stored
+
+
 async def test_who_asks_again_gets_the_same_answer() -> None:
     """The API server asks again where an answer was lost."""
     world = World()

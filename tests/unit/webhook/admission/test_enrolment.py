@@ -46,6 +46,25 @@ def test_a_policy_with_static_membership_enrols_its_deployment() -> None:
 
 
 @pytest.mark.parametrize(
+    ("owner", "installation", "elsewhere"),
+    [
+        ("tuner/second", "tuner/first", True),
+        ("tuner/first", "tuner/first", False),
+        ("", "tuner/first", False),  # no operator has looked at the policy yet
+        ("tuner/second", None, False),  # a webhook that serves every operator's policies
+    ],
+)
+def test_the_webhook_of_the_installation_that_wrote_the_status_serves_a_policy(
+    owner: str, installation: str | None, *, elsewhere: bool
+) -> None:
+    """A new policy's first pods need not wait for its operator."""
+    status = {"installation": {"name": owner, "scope": "Cluster"}} if owner else {}
+    found = enrolment.enrolment_of(policy(status=status), installation=installation)
+    assert found is not None
+    assert found.served_elsewhere is elsewhere
+
+
+@pytest.mark.parametrize(
     ("seen", "protocol"), [("Classic", GroupProtocol.CLASSIC), ("Consumer", GroupProtocol.CONSUMER)]
 )
 def test_the_operator_s_word_counts(seen: str, protocol: GroupProtocol) -> None:
