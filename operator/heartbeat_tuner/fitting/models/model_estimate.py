@@ -136,14 +136,10 @@ def _of_quantity(
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
-        days = group_days if name in OF_THE_GROUP else member_days
         shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
+        days = group_days if name in OF_THE_GROUP else member_days
         pools = _pools(whole, seen.whole_unended, strata, homes, days, ~shows)
-        pools = [
-            None if is_whole and name == ABSENCE and client in _BEHIND_HANDLERS else pool
-            for pool, is_whole, client in zip(pools, seen.counts_unended.tolist(), clients, strict=True)
-        ]
-    largest = _largest_s(whole)
+    own, largest = _own_absences(name, clients) & seen.counts_unended, _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
             group,
@@ -156,7 +152,7 @@ def _of_quantity(
                 median_s=median_s,
                 rate=rates[row],
                 duration=durations[row],
-                pool=pools[row],
+                pool=None if own[row] else pools[row],
                 regime_since=seen.regimes[row],
             ),
         )
@@ -214,6 +210,14 @@ def _pools(
                     pool if pool is None or hides[group] else dataclasses.replace(pool, hides_from_s=None)
                 )
     return group_pools
+
+
+def _own_absences(name: str, clients: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return of which groups a quantity is their own handlers, of which others tell nothing.
+
+    Where evictions are not counted, a group's values end at its session, and others have to tell what lies beyond.
+    """
+    return np.array([name == ABSENCE and client in _BEHIND_HANDLERS for client in clients])
 
 
 class _Habit(enum.IntEnum):

@@ -114,6 +114,7 @@ def test_of_values_that_all_ended_one_beyond_the_largest_is_expected_at_most() -
     assert 0.5 < rate(whole, 20.5) * days <= 1.0
     assert rate(whole, 15.0) == pytest.approx(rate(cut, 15.0))
     assert whole.upper_per_day is not None
+    assert cut.upper_per_day is not None
     assert np.array_equal(whole.upper_per_day, cut.upper_per_day)
     light = fitted.quantity(tail=fitted.tail(share=1e-9), largest_s=20.0)
     known = delay_laws.failure_process(light, light.member_days, all_end=True)
