@@ -6,7 +6,9 @@ Values in force, and the models, are those of that run. Printed are for each day
 
 - of the groups how many have each verdict and reason, and of how many that the truth meets the objective;
 - `vouched`: Healthy, or told that the objective is met, and how many truly meet it; `at most`: told any bound, and how
-  many are truly not above it; `falsely`: what `bench.quality` calls `vouched_falsely`.
+  many are truly not above it; `falsely`: what `bench.quality` calls `vouched_falsely`;
+- with `--goals`, which groups are above their objective or made worse, and where goals collide
+  (`bench.as_shipped.collisions`).
 """
 
 import argparse
@@ -14,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from bench.as_shipped import judged_figures, kept_looks
+from bench.as_shipped import collisions, judged_figures, kept_looks
 from bench.as_shipped.judgement import Standing, said_again
 from bench.as_shipped.kept_looks import FOLDER
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
@@ -56,11 +58,15 @@ def main() -> None:
     """Print the figures of a fleet that was kept."""
     parser = argparse.ArgumentParser(description="How true the operator's words are, of looks that were kept.")
     parser.add_argument("fleet", help=f"name of the files in {FOLDER.name}, such as holdout-60-own")
+    parser.add_argument("--goals", action="store_true", help="show where goals collide, and what meeting them costs")
     parser.add_argument("--group", help="tell what is said of the groups whose name has this")
     asked = parser.parse_args()
     for day, looks in kept_looks.kept(asked.fleet).items():
         stands = again(looks)
         print(report(day, [standing for standing, _ in stands]), flush=True)
+        if asked.goals:
+            of_day = judged_figures.tuned([standing for standing, _ in stands])
+            print(collisions.table(collisions.figures(of_day, judged_figures.vouched(of_day))), flush=True)
         for standing, words in stands:
             if asked.group is not None and asked.group in standing.name:
                 said = f"{standing.verdict.value} {standing.reason}: {words[:_SHOWN]}"

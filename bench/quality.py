@@ -49,6 +49,11 @@ changes nothing, are `only_shown`, and in `per_client` alone.
   Unproven; `called_well_share`: Healthy, or told that the objective is met.
 - `per_client`, `per_kind`: the captured share where the oracle saves 10 % or more, `within_objective` and
   `vouched_falsely` of each.
+- `collisions`, printed, too: how the goals of each group go together by the truth (`bench.as_shipped.collisions`).
+  `within_where_owed` is `within_objective` of the groups that can meet the whole objective, detection time included,
+  for up to a tenth more than the defaults' J. `worse_than_needed` is the part of `made_worse` that also costs over 2 %
+  more than the cheapest values that meet its objective, where the defaults do not. Both stand beside the figures that
+  they are parts of, and replace none. `frontier`: what it costs to meet objectives, by how much more a group may cost.
 - `calibration`, by client, printed as a table, too: of the groups told "at most x evictions a month", the share truly
   not above x, and how many times x the others' truth is in the median; of those called well, the share that truly is.
 - What was known of each group after some days is kept in `build/bench/looks`: `bench.promises` decides on it again.
@@ -72,7 +77,7 @@ from typing import Any, Final
 import numpy as np
 
 from bench import engine_alone, fleets, spreading
-from bench.as_shipped import adverse, judged_figures, judgement, measuring
+from bench.as_shipped import adverse, collisions, judged_figures, judgement, measuring
 from bench.as_shipped.measuring import Work
 from bench.as_shipped.running import Plan
 from sandbox import progress
@@ -120,6 +125,12 @@ def print_calibration(shipped: Mapping[str, Any]) -> None:
         print(f"{name}, how true promises are:\n{judged_figures.calibration_table(by_day)}", flush=True)
 
 
+def print_collisions(shipped: Mapping[str, Any], days: int) -> None:
+    """Print which groups fall short after the last day, and where goals collide."""
+    for name, found in shipped.items():
+        print(f"{name}, where goals collide:\n{collisions.table(found[f'{days}d']['collisions'])}", flush=True)
+
+
 def print_worst(shipped: Mapping[str, Any]) -> None:
     """Print the stories of the worst groups of each fleet."""
     for name, found in shipped.items():
@@ -140,6 +151,7 @@ def main() -> None:
     parser.add_argument("--history", type=int, default=0, help="days of metrics before that")
     parser.add_argument("--seed", type=int, help="of other fleets by the same rules")
     parser.add_argument("--part", action="append", choices=PARTS, help="all of them by default")
+    parser.add_argument("--world", action="append", choices=sorted(adverse.WORLDS), help="all of them by default")
     parser.add_argument("--worst", type=int, default=0, help="tell the story of so many groups")
     asked = parser.parse_args()
     names, parts = asked.fleets or fleets.NAMES, asked.part or PARTS
@@ -153,10 +165,11 @@ def main() -> None:
             works = [Work(name, asked.groups, plan, asked.seed, asked.worst) for name in names]
             report["shipped"] = measure_shipped(pool, works)
             print_calibration(report["shipped"])
+            print_collisions(report["shipped"], plan.days)
             print_worst(report["shipped"])
         if "adverse" in parts:
             size = min(asked.groups, adverse.GROUPS)
-            works = [Work(name, size, plan, asked.seed) for name in adverse.WORLDS]
+            works = [Work(name, size, plan, asked.seed) for name in asked.world or adverse.WORLDS]
             report["adverse"] = measure_adverse(pool, works)
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     report |= {

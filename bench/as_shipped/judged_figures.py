@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from bench.as_shipped import collisions
 from bench.as_shipped.judgement import Standing
 from bench.quality_figures import Outcome
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 
-_WORSE: Final = 1.02
 _WORTH_TUNING: Final = 0.10
 _TOP: Final = 0.05
 _WELL_ABOVE: Final = 1.10
@@ -54,7 +54,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         },
         "vouched_falsely": share(with_word, lambda standing: standing.is_vouched_falsely),
         "called_well_and_is_not": share(with_word, lambda standing: standing.is_called_well and not standing.is_within),
-        "made_worse": sum(times > _WORSE for times in to_default) / len(standings),
+        "made_worse": sum(times > collisions.WORSE for times in to_default) / len(standings),
         "well_above_default": sum(times > _WELL_ABOVE for times in to_default),
         "worst_ratio": max(to_default),
         "changes_per_group_p95": float(np.quantile(changes, 0.95)),
@@ -71,6 +71,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "per_client": per_part(every, "client"),
         "per_kind": per_part(standings, "kind"),
         "calibration": calibration(standings),
+        "collisions": collisions.figures(standings, vouched(standings)),
         "evictions_per_month": {
             "default": sum(standing.yardstick.default.evictions_per_month for standing in standings),
             "in_force": sum(standing.outcome.evictions_per_month for standing in standings),

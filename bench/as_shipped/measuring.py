@@ -175,7 +175,10 @@ def summary(figures: dict[str, Any]) -> str:
     below = [
         f"{client} {_short(row['below'])} of {row['with_bound']}" for client, row in figures["calibration"].items()
     ]
-    rows = {"within": clients, "captured": saved, "not above the bound": below}
+    met = figures["collisions"]
+    owed = [f"{_short(met['within_where_owed'])} of {met['within_where_owed_of']}"]
+    parts.append(f"worse_than_needed {_short(met['worse_than_needed'])}")
+    rows = {"within": clients, "within where owed": owed, "captured": saved, "not above the bound": below}
     return "; ".join([", ".join(parts), *(f"{name}: {', '.join(row)}" for name, row in rows.items())])
 
 

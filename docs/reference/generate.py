@@ -51,8 +51,8 @@ container was started again in its pod), `rebalanceLatency`, `outage`, and, with
 `unplannedRebalance`. A model that an older version fitted has neither, and no `medianSeconds`; it is read all the same.
 
 `pool` is there for `absence` and `outage`, where at least 5 groups of the same client library and cluster were watched
-for 10 days together: what all of them saw, the group itself among them. Older models have none: there, the group speaks
-alone.
+for 10 days together: what all of them saw, the group itself among them. Older models have none, nor has `absence` of a
+library whose heartbeat waits for handlers, where evictions are counted: there, the group speaks alone.
 """
 METRICS_OF_POLICIES = """\
 ## Of each policy

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.expected_evictions import figure
+from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -12,6 +13,12 @@ from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Limit, Rules
 
 _ABOVE: Final = ", where the objective allows {objective:g}; the group's own record does not show more than that"
+
+_DEAR: Final = (
+    ". To be sure to meet the objective costs {share:.0%} more than what is set, and at most {most:.0%} are paid for "
+    "it: set bounds.sessionTimeout.min to {best} where that is worth it, or objective.maxFalseEvictionsPerMonth to "
+    "what may happen"
+)
 
 NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be computed"
 
@@ -65,12 +72,25 @@ def left(now: CostPoint, best: CostPoint, per_month: float) -> Sentence:
     above = now.evictions_upper > per_month
     return say(
         "Left as it is: {costNow} stalled partition-seconds a day, and the best that is safe ({best}) costs "
-        "{costBest}, which is not better by enough; false evictions a month {evictions}{above}",
+        "{costBest}, which is not better by enough; false evictions a month {evictions}{above}{dear}",
         costNow=_figure(now.net_per_day),
         best=_values(best.settings),
         costBest=_figure(best.net_per_day),
         evictions=_evictions(now),
         above=say(_ABOVE, objective=per_month) if above else "",
+        dear=_dear(now, best) if now.evictions_per_month > per_month else "",
+    )
+
+
+def _dear(now: CostPoint, best: CostPoint) -> Sentence | str:
+    """Say what it costs to meet the objective for sure; empty where that is no more than may be paid for it."""
+    if best.net_per_day <= (1.0 + guard.SAFETY_PRICE) * now.net_per_day:
+        return ""
+    return say(
+        _DEAR,
+        share=Reading(best.net_per_day / now.net_per_day - 1.0),
+        most=guard.SAFETY_PRICE,
+        best=best.settings.session_timeout,
     )
 
 

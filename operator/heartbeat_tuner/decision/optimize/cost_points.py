@@ -44,6 +44,11 @@ class CostPoint:
     stalled_per_eviction: float
     crash_doubt_per_day: float
 
+    @property
+    def likeliest_per_month(self) -> float:
+        """How many false evictions a month it is as likely to have more of as fewer (`_quantile`)."""
+        return float(_quantile(np.array(self.evictions_per_month), np.array(self.evictions_upper), 0.0))
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class SessionTable:
@@ -66,14 +71,9 @@ class SessionTable:
     within: Mask
 
     @property
-    def likeliest(self) -> Array:
-        """How many false evictions a month each S is as likely to have more of as fewer, if rates are lognormal.
-
-        Where little is known the mean lies far above that: a few groups in which it happens often make it.
-        """
-        wide = np.log(np.maximum(self.upper, _LEAST) / np.maximum(self.expected, _LEAST))
-        sd = Z_95 - np.sqrt(np.maximum(Z_95**2 - 2.0 * wide, 0.0))
-        return np.asarray(self.expected * np.exp(-(sd**2) / 2.0))
+    def least(self) -> Array:
+        """How many false evictions a month each S has at least, at 95 % (`_quantile`)."""
+        return _quantile(self.expected, self.upper, -Z_95)
 
     def point(self, index: int) -> CostPoint:
         """Return one of them."""
@@ -108,4 +108,19 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unsure(Infeasible):
-    """No values are sure to meet the objective, at 95 %, though some are expected to; the sentence says why."""
+    """No values are sure to meet the objective, at 95 %, and some are not sure to miss it; the sentence says why."""
+
+
+def _quantile(expected: Array, upper: Array, deviations: float) -> Array:
+    """Return quantiles of rates that are lognormal, from their means and what they are at most at 95 %.
+
+    Where little is known the mean lies far above the median: a few groups in which it happens often make it.
+
+    Args:
+        expected: the means.
+        upper: the quantiles of 95 %.
+        deviations: how many standard deviations of the logarithm from the median.
+    """
+    wide = np.log(np.maximum(upper, np.maximum(expected, _LEAST)) / np.maximum(expected, _LEAST))
+    sd = Z_95 - np.sqrt(np.maximum(Z_95**2 - 2.0 * wide, 0.0))
+    return np.asarray(expected * np.exp(deviations * sd - sd**2 / 2.0))

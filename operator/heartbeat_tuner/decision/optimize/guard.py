@@ -33,10 +33,7 @@ LEAST_SAVING: Final = 0.1
 """Likewise in stalled partition-seconds a day: where next to nothing is lost, there is nothing to save."""
 
 SAFETY_PRICE: Final = 0.10
-"""So much may the net cost rise where live members are being evicted."""
-
-RESTORING_PRICE: Final = 0.02
-"""So much may the net cost rise where a group is expected to miss its objective, and would meet it."""
+"""So much may the net cost rise to meet the objective, where live members are being evicted or likely to be."""
 
 RESTORED: Final = 0.5
 """At most this part of the evictions may be left after that, or the next fit would ask for the next small step."""
@@ -141,13 +138,26 @@ def likely(point: CostPoint, per_month: float) -> bool:
     return point.evictions_per_month <= EXPECTED_SHARE * per_month
 
 
+def price(now: CostPoint, per_month: float) -> float:
+    """Return how much more a group may cost to meet its objective, as a share of its net cost.
+
+    The objective is a person's, and worth a tenth; but only where it is more likely missed than not. An average may lie
+    far above that: few groups in which it happens often make it, and the others would pay for nothing.
+
+    Args:
+        now: what is set.
+        per_month: false evictions that the objective allows.
+    """
+    return SAFETY_PRICE if now.likeliest_per_month > per_month else 0.0
+
+
 def restores(now: CostPoint, new: CostPoint, per_month: float) -> bool:
-    """Whether values bring a group to its objective that is expected to miss it, with room, at a small price."""
+    """Whether values bring a group to its objective that is expected to miss it, with room, at a price it may pay."""
     return (
         now.evictions_per_month > per_month
         and new.evictions_per_month <= RESTORED * now.evictions_per_month
         and likely(new, per_month)
-        and new.net_per_day <= (1 + RESTORING_PRICE) * now.net_per_day
+        and new.net_per_day <= (1 + price(now, per_month)) * now.net_per_day
     )
 
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 import numpy as np
 
 from heartbeat_tuner.decision.optimize import guard, poll_limits, search
-from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
@@ -150,10 +150,25 @@ def _cheaper(
     for table in [] if isinstance(answer, Infeasible) else answer:
         safer = table.within & (table.upper <= now.evictions_upper)
         safer &= table.costs.evictions_per_month <= now.evictions_per_month
-        safer &= guard.affordable(table, now, guard.RESTORING_PRICE)
+        safer &= guard.affordable(table, now, guard.price(now, per_month))
         likely = guard.EXPECTED_SHARE * per_month
         for most in (likely, min(likely, guard.RESTORED * now.evictions_per_month), np.inf):
-            net = np.where(safer & (table.costs.evictions_per_month <= most), table.net, np.inf)
-            point = table.point(int(np.argmin(net)))
-            if np.isfinite(net.min()) and guard.no_riskier(now, point) and _is_better(rules, now, point, per_month):
-                yield point
+            helping = safer & (table.costs.evictions_per_month <= most)
+            if not helping.any():
+                continue
+            for point in _longest_first(table, helping, now):
+                if guard.no_riskier(now, point) and _is_better(rules, now, point, per_month):
+                    yield point
+                    break
+
+
+def _longest_first(table: SessionTable, helping: Mask, now: CostPoint) -> list[CostPoint]:
+    """Return the longest session that costs hardly more than the cheapest one, and the cheapest one.
+
+    What is not sure to meet the objective should evict little where that costs next to nothing.
+    """
+    cheapest = int(np.argmin(np.where(helping, table.net, np.inf)))
+    longest = table.point(search.longest_alike(table, helping, cheapest))
+    if allowed_values.too_small(now.settings.session_timeout, longest.settings.session_timeout):
+        return [table.point(cheapest)]
+    return [longest, table.point(cheapest)]

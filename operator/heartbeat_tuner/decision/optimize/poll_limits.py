@@ -2,6 +2,9 @@
 
 M acts on hung handlers (the longer, the later they are noticed) and on slow ones (the shorter, the more of them are
 evicted), and on hardly anything else: so it is chosen before S and H, by a rough bill of these two.
+
+It is lowered where it surely evicts few, and raised where it is expected to evict many. In between it stays: a tail of
+slow handlers goes on far beyond the longest one seen, and a higher limit makes the group wait for each one that hangs.
 """
 
 import dataclasses
@@ -65,6 +68,8 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
     sound = late <= _POLL_SHARE * per_month
     if not sound.any():
         sound = late <= late.min()  # the objective says of it what it says of all evictions
+    if stays and MONTH_DAYS * profile.members * mean[-1] <= _POLL_SHARE * per_month:
+        sound[-1] = True  # it is not raised for what may be: who hangs would be missed later
     bill = np.where(sound, _poll_bill(profile, limits, mean), np.inf)
     least = int(np.argmin(bill))
     best = timedelta(milliseconds=round(float(values[least]) * 1000))

@@ -228,15 +228,26 @@ def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_m
     If that is hardly another than what is set, what is set.
     """
     feasible = table.within & (table.upper <= per_month)
-    shortest, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
-    usual = int(np.searchsorted(table.costs.sessions_s, USUAL_SESSION_S, side="right")) - 1
-    longest = min(longest, max(usual, shortest))  # beyond, the longest of equals only hides the dead
+    longest = longest_alike(table, feasible, index)
     lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
     point, low, high = (table.point(place) for place in (longest, lower, upper))
     current_place = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
     if lower <= current_place <= upper and allowed.too_small(current.session_timeout, point.settings.session_timeout):
         point = table.point(current_place)
     return Choice(point, low.settings.session_timeout, high.settings.session_timeout)
+
+
+def longest_alike(table: SessionTable, allowed_ones: Mask, index: int) -> int:
+    """Return the place of the longest usual S that costs hardly more than the cheapest one: it evicts less.
+
+    Args:
+        table: of all S with one beat.
+        allowed_ones: which of them may be taken.
+        index: of the cheapest of these.
+    """
+    shortest, longest = _around(allowed_ones & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    usual = int(np.searchsorted(table.costs.sessions_s, USUAL_SESSION_S, side="right")) - 1
+    return min(longest, max(usual, shortest))  # beyond, the longest of equals only hides the dead
 
 
 def _hardly_more(cost: float, share: float) -> float:
@@ -254,14 +265,14 @@ def _around(mask: Mask, index: int) -> tuple[int, int]:
 
 
 def _missed(cost_cache: CostCache, rules: Rules, table: SessionTable, per_month: float) -> Infeasible:
-    """Return what the objective needs, and what does not allow it; `Unsure` where values are expected to meet it."""
+    """Return what the objective needs, and what does not allow it; `Unsure` where values may meet it, at 95 %."""
     _, ceiling = rules.session(table.beat)
     longer = cost_cache.beyond(table.beat, ceiling.value.total_seconds())
     enough = np.flatnonzero(longer.upper <= per_month)
     needed = longer.point(int(enough[0])) if enough.size else None
     safest = table.point(int(np.argmin(np.where(table.within, table.upper, np.inf))))
     # A record that shows more than the objective allows contradicts what is expected.
-    likely = not rules.upwards and bool((table.within & (table.likeliest <= per_month)).any())
+    may_be_met = not rules.upwards and bool((table.within & (table.least <= per_month)).any())
     late = 0.0 if not cost_cache.polls_are_known else table.costs.poll_evictions_upper_per_month
     why = answer_sentences.missed(rules, ceiling, needed, safest, per_month, late=late)
-    return Unsure(why) if likely else Infeasible(why)
+    return Unsure(why) if may_be_met else Infeasible(why)

@@ -53,7 +53,9 @@ class _Tail:
     slope: float
 
 
-def failure_process(quantity: QuantityModel, days: float, *, least_s: float = 0.0) -> FailureProcess | None:
+def failure_process(
+    quantity: QuantityModel, days: float, *, least_s: float = 0.0, all_end: bool = False
+) -> FailureProcess | None:
     """Return how often a day a quantity takes somebody away, and for how long; None if no value was seen.
 
     Without a tail that fits, the largest value begins one: once in all values, and beyond it as heavy as what nobody
@@ -63,6 +65,8 @@ def failure_process(quantity: QuantityModel, days: float, *, least_s: float = 0.
         quantity: its values.
         days: for how long he was watched: member-days, or days of the group; above 0.
         least_s: what is shorter does not count, in seconds.
+        all_end: whether the end of every value was seen, so that none was longer than the largest. A law that follows
+            many short ones may expect several beyond it; on average it then expects one, and its bound stays.
     """
     law = quantity.law
     count = quantity.values if law is None else law[1] * quantity.group_days
@@ -83,6 +87,8 @@ def failure_process(quantity: QuantityModel, days: float, *, least_s: float = 0.
     )
     uppers = np.maximum(np.maximum(counted, count * fitted), count * shares)
     falling = np.maximum.accumulate(uppers[::-1])[::-1]
+    if all_end:
+        shares = np.where(times < largest_s, shares, shares / max(count * float(shares[times >= largest_s][0]), 1.0))
     return _from(least_s, count / days, _table(times, shares), _table(times, falling / days))
 
 

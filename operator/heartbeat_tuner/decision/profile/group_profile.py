@@ -232,7 +232,7 @@ def _handlers(model: GroupModel, facts: Facts) -> tuple[Law, FailureProcess | No
     law = usual if median_s is None else delay_laws.handlers(median_s)
     if quantity is None or not quantity.member_days > 0:
         return law, None
-    return law, delay_laws.failure_process(quantity, quantity.member_days)
+    return law, delay_laws.failure_process(quantity, quantity.member_days, all_end=True)
 
 
 def _settle_s(model: GroupModel, facts: Facts, handlers: Law) -> float:

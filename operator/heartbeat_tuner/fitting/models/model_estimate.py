@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from heartbeat_tuner.clients.catalogue import CLIENTS
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
 from heartbeat_tuner.fitting.models import day_counts, event_rates
@@ -41,6 +42,9 @@ _WITH_REGIMES: Final = frozenset({ABSENCE, POLL_GAP})
 
 _POOLED: Final = frozenset({ABSENCE, OUTAGE})
 """What comes upon groups of one kind alike; how long their handlers take is each one's own."""
+
+_BEHIND_HANDLERS: Final = frozenset(name for name, client in CLIENTS.items() if client.handler_delays_beat)
+"""Libraries whose absences are handlers, nearly all of them."""
 
 
 def models(
@@ -132,10 +136,10 @@ def _of_quantity(
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
-        days = group_days if name in OF_THE_GROUP else member_days
         shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
+        days = group_days if name in OF_THE_GROUP else member_days
         pools = _pools(whole, seen.whole_unended, strata, homes, days, ~shows)
-    largest = _largest_s(whole)
+    own, largest = _own_absences(name, clients) & seen.counts_unended, _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
             group,
@@ -148,7 +152,7 @@ def _of_quantity(
                 median_s=median_s,
                 rate=rates[row],
                 duration=durations[row],
-                pool=pools[row],
+                pool=None if own[row] else pools[row],
                 regime_since=seen.regimes[row],
             ),
         )
@@ -206,6 +210,14 @@ def _pools(
                     pool if pool is None or hides[group] else dataclasses.replace(pool, hides_from_s=None)
                 )
     return group_pools
+
+
+def _own_absences(name: str, clients: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return of which groups a quantity is their own handlers, of which others tell nothing.
+
+    Where evictions are not counted, a group's values end at its session, and others have to tell what lies beyond.
+    """
+    return np.array([name == ABSENCE and client in _BEHIND_HANDLERS for client in clients])
 
 
 class _Habit(enum.IntEnum):

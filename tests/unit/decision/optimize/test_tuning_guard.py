@@ -28,7 +28,7 @@ def test_a_group_in_danger_gets_a_longer_session_though_it_costs_a_little() -> N
     calm, evicted = answer(asked), answer(dataclasses.replace(asked, evictions=6))
     assert said(calm) == (Verdict.CHANGE, Reason.CHEAPER), "what is safe costs too much, and a shorter H saves"
     assert calm.target is not None
-    assert calm.target.session_timeout == seconds(10)
+    assert calm.target.session_timeout <= seconds(11), "a second more costs hardly more"
     assert calm.objective_met is False
     assert said(evicted) == (Verdict.CHANGE, Reason.DANGER)
     assert evicted.target is not None
@@ -132,14 +132,26 @@ def test_a_session_is_not_bought_at_a_price_that_only_the_mean_of_crashes_allows
     assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s
 
 
-def test_a_group_that_is_expected_to_miss_its_objective_is_brought_to_it_at_a_small_price() -> None:
-    """From 1.3 a month to half of it for a hundredth more; not for more, and not by small steps week after week."""
+@pytest.mark.parametrize(
+    ("upper", "net", "left", "restores"),
+    [
+        (3.0, 110.0, 0.6, True),
+        (3.0, 111.0, 0.6, False),
+        (3.0, 101.0, 0.8, False),
+        (8.2, 101.0, 0.6, False),
+        (8.2, 100.0, 0.6, True),
+    ],
+    ids=["for a tenth", "for more", "by small steps", "likelier met", "likelier met, for nothing"],
+)
+def test_a_group_that_likely_misses_its_objective_is_brought_to_it_at_a_price(
+    upper: float, net: float, left: float, *, restores: bool
+) -> None:
+    """From 1.5 a month to half of it for a tenth more, if it is likelier missed than not, and else for nothing."""
     settings = with_session(question(), 45).current
-    now = CostPoint(settings, 100.0, 0.0, 1.3, 5.0, 43.0, 0.0, 1.0, 0.0)
-    for net, left, restores in ((101.0, 0.6, True), (103.0, 0.6, False), (101.0, 0.7, False), (90.0, 0.74, False)):
-        new = CostPoint(settings, net, 0.0, left, 4.0, 58.0, 0.0, 1.0, 0.0)
-        assert guard.restores(now, new, 1.0) is restores
-        assert not guard.restores(new, dataclasses.replace(new, evictions_per_month=0.1), 1.0)
+    now = CostPoint(settings, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
+    new = CostPoint(settings, net, 0.0, left, 2.9, 58.0, 0.0, 1.0, 0.0)
+    assert guard.restores(now, new, 1.0) is restores
+    assert not guard.restores(new, dataclasses.replace(new, evictions_per_month=0.1), 1.0)
 
 
 def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:

@@ -103,6 +103,25 @@ def test_beyond_the_largest_value_nobody_knows_the_shape() -> None:
     assert seen == pytest.approx((1 + 1.645 + 1.35) / quantity.member_days, rel=0.01)
 
 
+def test_of_values_that_all_ended_one_beyond_the_largest_is_expected_at_most() -> None:
+    """A law of a million short ones expects forty there, and none was; the bound stays, and so does what was seen."""
+    heavy = fitted.quantity(tail=fitted.tail(share=0.05, shape=0.45), values=1_000_000, largest_s=20.0)
+    days = heavy.member_days
+    cut, whole = delay_laws.failure_process(heavy, days), delay_laws.failure_process(heavy, days, all_end=True)
+    assert cut is not None
+    assert whole is not None
+    assert rate(cut, 20.5) * days > 5.0
+    assert 0.5 < rate(whole, 20.5) * days <= 1.0
+    assert rate(whole, 15.0) == pytest.approx(rate(cut, 15.0))
+    assert whole.upper_per_day is not None
+    assert cut.upper_per_day is not None
+    assert np.array_equal(whole.upper_per_day, cut.upper_per_day)
+    light = fitted.quantity(tail=fitted.tail(share=1e-9), largest_s=20.0)
+    known = delay_laws.failure_process(light, light.member_days, all_end=True)
+    assert known is not None
+    assert np.array_equal(known.law.exceedances, happening(light).law.exceedances)
+
+
 def test_a_bound_is_the_fits_where_that_is_worse() -> None:
     """A heavy tail of which little is known."""
     vague = fitted.tail(shape=0.5, covariance=(0.04, 0.0, 0.04))

@@ -19,7 +19,7 @@ LAST = date(2026, 3, 1)
 BLOCKS = 960
 
 
-def rows(days: Mapping[int, Mapping[str, Mapping[float, int]]]) -> pa.Table:
+def rows(days: Mapping[int, Mapping[str, Mapping[float, int]]], client: str) -> pa.Table:
     """Return rows of one group of six members: by the age of a day and the quantity, how many values of which time."""
     lines = [
         (LAST - timedelta(days=age), quantity, bucket, count)
@@ -35,13 +35,13 @@ def rows(days: Mapping[int, Mapping[str, Mapping[float, int]]]) -> pa.Table:
     same = {
         name: [text] * len(lines) for name, text in (("cluster", "main"), ("namespace", "shop"), ("group", "orders"))
     }
-    columns = {"day": day, **same, "client": ["kafkajs"] * len(lines), "quantity": quantity, "bucket": bucket, "n": n}
+    columns = {"day": day, **same, "client": [client] * len(lines), "quantity": quantity, "bucket": bucket, "n": n}
     return pa.table(columns, schema=contract.ROWS)
 
 
-def fitted(days: Mapping[int, Mapping[str, Mapping[float, int]]]) -> GroupModel:
+def fitted(days: Mapping[int, Mapping[str, Mapping[float, int]]], client: str = "kafkajs") -> GroupModel:
     """Return the model of the group."""
-    (model,) = model_estimate.models(rows(days), on=LAST, fitted_at=datetime(2026, 3, 2, tzinfo=UTC), job="fit")
+    (model,) = model_estimate.models(rows(days, client), on=LAST, fitted_at=datetime(2026, 3, 2, tzinfo=UTC), job="fit")
     return model
 
 
@@ -111,7 +111,7 @@ def test_without_a_change_nothing_is_forgotten() -> None:
 def test_evictions_count_in_the_pool_beyond_what_they_outlasted() -> None:
     """A hundred absences that were cut off at 25 s were longer, and many of them longer than 32 s."""
     pool = (
-        fitted({age: {"absence": absences(seed=age), "eviction": {25.0: 10}} for age in range(10)})
+        fitted({age: {"absence": absences(seed=age), "eviction": {25.0: 10}} for age in range(10)}, "java")
         .quantities["absence"]
         .pool
     )
@@ -127,6 +127,15 @@ def test_who_was_watched_for_evictions_all_the_time_hides_nothing(counted_days: 
     days = {
         age: {"absence": absences(seed=age)} | ({"eviction": {}} if age < counted_days else {}) for age in range(10)
     }
-    pool = fitted(days).quantities["absence"].pool
+    pool = fitted(days, "java").quantities["absence"].pool
     assert pool is not None
     assert (pool.hides_from_s is not None) is hides
+
+
+def test_handlers_that_heartbeats_wait_for_are_each_groups_own() -> None:
+    """What others' handlers take made a law of quick ones fifty times too heavy; unseen evictions still need others."""
+    days = {age: {"absence": absences(seed=age)} for age in range(10)}
+    counted = {age: quantities | {"eviction": {25.0: 1}} for age, quantities in days.items()}
+    assert fitted(counted).quantities["absence"].pool is None
+    assert fitted(counted, "java").quantities["absence"].pool is not None
+    assert fitted(days).quantities["absence"].pool is not None
