@@ -32,9 +32,7 @@ from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_VALUES = frozenset({Verdict.UNKNOWN, Verdict.INFEASIBLE})
-
-_ADVISED_BY_NOTES = frozenset({Reason.SETTING_ASSUMED, Reason.SETTINGS_NOT_IN_FORCE})
-"""Reasons whose advice is about a policy's fields: the notes of a case name the options instead."""
+_ADVISED_BY_NOTES = frozenset({Reason.SETTING_ASSUMED, Reason.SETTINGS_NOT_IN_FORCE})  # not by a policy's fields
 
 
 @click.command("recommend", short_help="Recommend values for one group, with reasons.")
@@ -171,8 +169,7 @@ def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]
 def measured(seen: MetricsView, record: Record) -> list[tuple[str, str]]:
     """Return what was measured, beside what the settings give, as lines."""
     period = from_metrics.expected(seen)
-    ends = (durations.show(period.shortest), durations.show(period.longest))
-    given = " to ".join(dict.fromkeys(ends))
+    given = " to ".join(dict.fromkeys(map(durations.show, (period.shortest, period.longest))))
     none = "too few were counted" if record.accepted_beats else "none was accepted"
     beat = none if record.beat_period is None else durations.about(record.beat_period)
     rows = [
@@ -234,8 +231,7 @@ def notes(case: Case) -> list[str]:
     if inputs is None or not known:
         return [] if case.seen is None else _model_notes(case)
     notes = [f"{case.inferred}."] if case.inferred else []
-    why = _otherwise(case, inputs.record)
-    if why:
+    if why := _otherwise(case, inputs.record):
         notes.append(
             f"the members do not beat as these settings say: {why}; say which with "
             f"{', '.join(map(option, tuned(current.settings)))}."
