@@ -9,7 +9,7 @@ import pytest
 
 from heartbeat_tuner.decision.cost import cost_model
 from heartbeat_tuner.decision.cost.cost_model import Costs
-from heartbeat_tuner.decision.optimize import guard, search, tuning
+from heartbeat_tuner.decision.optimize import answer_sentences, guard, search, tuning
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, SessionTable
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.optimize.tuning import goal as answer
@@ -423,3 +423,16 @@ def test_a_mean_above_the_objective_is_no_proof_where_little_is_known(doubt: flo
     assert found.now is not None
     assert 1.0 < found.now.evictions_per_month < 4.0
     assert found.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("evictions", "net", "is_told"), [(1.5, 111.0, True), (1.5, 110.0, False), (0.9, 111.0, False)]
+)
+def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_paid_for(
+    evictions: float, net: float, *, is_told: bool
+) -> None:
+    """A person then has to say which of the two is worth more."""
+    settings = with_session(question(), 45).current
+    now = CostPoint(settings, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 0.0)
+    best = CostPoint(settings, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, 0.0)
+    assert ("11% more than what is set" in answer_sentences.left(now, best, 1.0)) is is_told
