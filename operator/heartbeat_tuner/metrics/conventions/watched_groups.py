@@ -12,6 +12,8 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 
 LIBRARIES: Final = (
     "aiokafka",
+    "confluent-kafka-dotnet",
+    "confluent-kafka-go",
     "confluent-kafka-javascript",
     "confluent-kafka-python",
     "franz-go",
@@ -20,6 +22,7 @@ LIBRARIES: Final = (
     "kafka-python",
     "node-rdkafka",
     "platformatic",
+    "rust-rdkafka",
     "sarama",
 )
 """Those of classic groups that have no counters of their own from which evictions can be read."""
