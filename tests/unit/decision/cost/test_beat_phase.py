@@ -8,7 +8,8 @@ from heartbeat_tuner.decision.cost.beat_phase import by_clock, in_turns, period_
 from heartbeat_tuner.decision.cost.quadrature import quantile_nodes
 from heartbeat_tuner.tails.law import Law
 
-BUSY = [(2.0, 0.7), (6.0, 0.6), (0.2, 1.0)]
+BUSY = [(2.0, 0.7, 16), (6.0, 0.6, 8), (0.2, 1.0, 60)]
+"""Median of a turn in seconds, sigma of its logarithm, and more turns than any gap of 3 s has."""
 
 
 @pytest.mark.parametrize(
@@ -34,12 +35,13 @@ def test_an_idle_loop_beats_in_whole_turns(interval: float, wait: float) -> None
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize(("median", "sigma"), BUSY)
-def test_a_busy_loop_is_as_its_turns_when_drawn(median: float, sigma: float) -> None:
+@pytest.mark.parametrize(("median", "sigma", "most_turns"), BUSY)
+def test_a_busy_loop_is_as_its_turns_when_drawn(median: float, sigma: float, most_turns: int) -> None:
     """Period, age, silence and the wait for a beat, beside 200,000 drawn gaps of beats."""
     rng = np.random.default_rng(3)
-    turns = rng.lognormal(np.log(median), sigma, (200_000, 60))
+    turns = rng.lognormal(np.log(median), sigma, (200_000, most_turns))
     ends = turns.cumsum(axis=1)
+    assert ends[:, -1].min() >= 3.0  # each gap ends in one of the turns that are drawn
     last = (ends >= 3.0).argmax(axis=1)
     rows = np.arange(last.size)
     gaps, lasting = ends[rows, last], turns
@@ -50,7 +52,7 @@ def test_a_busy_loop_is_as_its_turns_when_drawn(median: float, sigma: float) -> 
         (gaps**2).mean() / (2 * gaps.mean()), rel=0.05
     )
     # Turns that belong to a gap, met in proportion to how long they last.
-    inside = np.arange(60) <= last[:, None]
+    inside = np.arange(most_turns) <= last[:, None]
     starts = np.where(inside, ends - turns, 0.0)
     weights = np.where(inside, lasting, 0.0)
     age = (weights * (starts + lasting / 2)).sum() / weights.sum()
