@@ -233,7 +233,8 @@ class Policy:
     newest change of all, and `applications` the last change of each.
     `group_write` is the last write into the group's configuration at the broker, `revert_asked` the time of the write
     there that a person wants taken back. `canary` is new values in a part of
-    the pods, by `canary_rules`; None where there is none.
+    the pods, by `canary_rules`; None where there is none. `go_durations` says that applications with its library read
+    environment variables as Go writes durations, and not as milliseconds.
     """
 
     key: ObjectKey
@@ -273,6 +274,7 @@ class Policy:
     canary: Canary | None = None
     group_write: GroupWrite | None = None
     revert_asked: datetime | None = None
+    go_durations: bool = False
 
     @property
     def forbidden(self) -> TakenBack | None:
@@ -290,9 +292,11 @@ class Policy:
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""
-        return {
-            name: str(durations.to_ms(values[setting])) for setting, name in self.env_names.items() if setting in values
-        }
+        return {name: self.env_text(values[setting]) for setting, name in self.env_names.items() if setting in values}
+
+    def env_text(self, value: timedelta) -> str:
+        """Return a value as an entry of the container's environment says it."""
+        return durations.show(value) if self.go_durations else str(durations.to_ms(value))
 
     def range_of(self, setting: Setting) -> Range:
         """The user's bounds for `setting`, open where none are set."""
