@@ -210,8 +210,9 @@ class RequestProxy:
         hold = next((hold for hold in self._holds if hold.wants(request.method, path)), None)
         if hold is not None and hold.point is Point.BEFORE:
             await hold.hold()
-            if hold.lost and request.transport is not None:
-                request.transport.abort()
+            if hold.lost:
+                if request.transport is not None:  # else the client has given up first
+                    request.transport.abort()
                 return web.Response()
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _OWN_HEADERS}
         try:

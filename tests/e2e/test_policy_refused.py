@@ -42,7 +42,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown-library": (
         {"client": {"library": "pykafka"}},
-        'spec.client.library: Unsupported value: "pykafka": supported values: "aiokafka", "confluent-kafka-javascript"',
+        'spec.client.library: Unsupported value: "pykafka": supported values: "aiokafka", "confluent-kafka-dotnet"',
     ),
     "no-such-bound": (
         {"bounds": {"maxPollInterval": {"max": "10m"}}},

@@ -37,7 +37,7 @@ def as_text(case: Case) -> str:
 
 def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
-    facts, links = case.told, [] if case.inputs is None else chain_links.chain(case)
+    facts, links = case.stated, [] if case.inputs is None else chain_links.chain(case)
     return {
         "namespace": facts.namespace,
         "group": facts.group,

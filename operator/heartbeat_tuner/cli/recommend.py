@@ -75,7 +75,7 @@ def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
     fields: dict[str, Any] = {"verdict": Verdict.UNKNOWN.value}
     if case.inputs is not None and case.decision is not None:
-        facts, decision = case.told, case.decision
+        facts, decision = case.stated, case.decision
         target, now = decision.target, facts.current
         fields = {
             "verdict": decision.verdict.value,
@@ -117,7 +117,7 @@ def missing_object(case: Case) -> list[dict[str, Any]]:
 
 def model_object(case: Case) -> dict[str, Any]:
     """Return which model was used, or why none was."""
-    model = case.told.model
+    model = case.stated.model
     if isinstance(model, Unfitted):
         return {"name": None, "message": model.message}
     group_model = model.model
@@ -139,7 +139,7 @@ def static_ids_object(case: Case) -> dict[str, Any] | None:
 
 def title(case: Case) -> str:
     """Return which group this is, and how it is known; empty if nothing could be read of it."""
-    facts, inputs = case.told, case.inputs
+    facts, inputs = case.stated, case.inputs
     if inputs is None:
         return ""
     pods, group = len(inputs.workload.pods), inputs.group
@@ -181,7 +181,7 @@ def measured(seen: MetricsView, record: Record) -> list[tuple[str, str]]:
     ]
     if record.longest_silence is not None:
         rows.append(("longest silence", durations.about(record.longest_silence)))
-    if seen.told.current.settings.max_poll_interval is not None:
+    if seen.stated.current.settings.max_poll_interval is not None:
         gap = "-" if record.longest_poll_gap is None else durations.about(record.longest_poll_gap)
         rows.append(("longest poll gap", gap))
         rows.append(("left for not polling", f"{record.poll_gap_evictions} times"))
@@ -208,7 +208,7 @@ def _measured_object(seen: MetricsView, record: Record | Unknown) -> dict[str, A
 
 
 def _table(case: Case, decision: Decision) -> list[str]:
-    current, target = case.told.current, decision.target
+    current, target = case.stated.current, decision.target
     now = current.settings
     moved = () if target is None else liveness.changed(now, target)
     rows = [("setting", "now", "recommended", "reason")]
@@ -226,7 +226,7 @@ def _table(case: Case, decision: Decision) -> list[str]:
 
 def notes(case: Case) -> list[str]:
     """Return what the answer rests on that nobody measured, and what would make it better."""
-    inputs, current = case.inputs, case.told.current
+    inputs, current = case.inputs, case.stated.current
     known = inputs is not None and (isinstance(inputs.record, Record) or case.found is not None)
     if inputs is None or not known:
         return [] if case.seen is None else _model_notes(case)
@@ -250,14 +250,14 @@ def notes(case: Case) -> list[str]:
 
 def _whose_defaults(case: Case) -> str:
     settings_by_default: dict[str, list[str]] = {}
-    for setting in case.told.current.assumed:
-        settings_by_default.setdefault(default(setting, case.told.rebalancing), []).append(NAMES[setting])
+    for setting in case.stated.current.assumed:
+        settings_by_default.setdefault(default(setting, case.stated.rebalancing), []).append(NAMES[setting])
     return "; ".join(f"{whose} is assumed for {', '.join(names)}" for whose, names in settings_by_default.items())
 
 
 def _broker_bounds(case: Case, cluster: Cluster) -> str:
     names, bounds = "session timeouts", _shown(Range(cluster.min_session_timeout, cluster.max_session_timeout))
-    if case.told.rebalancing is Rebalancing.CONSUMER:
+    if case.stated.rebalancing is Rebalancing.CONSUMER:
         names, bounds = f"{names} and heartbeat intervals", f"{bounds}, and {_shown(CONSUMER_INTERVAL)}"
     return f"its bounds for {names} are assumed to be Kafka's defaults ({bounds})"
 
@@ -268,14 +268,14 @@ def _shown(bounds: Range) -> str:
 
 def _model_notes(case: Case) -> list[str]:
     """Return what a model says nothing of, or how to get one."""
-    if isinstance(case.told.model, Unfitted):
-        return [f"no model: {case.told.model.message}. Without one nobody knows what rare delays cost."]
+    if isinstance(case.stated.model, Unfitted):
+        return [f"no model: {case.stated.model.message}. Without one nobody knows what rare delays cost."]
     if isinstance(case.asked, Unfitted):
         return [f"the model is not used: {case.asked.message}; say --members and --partitions."]
     model_notes = [f"assumed of the group: {' and '.join(case.assumed)}."] if case.assumed else []
-    if case.told.rebalancing is Rebalancing.CONSUMER:
-        session = broker_key(case.told.client, Setting.SESSION_TIMEOUT)
-        interval = broker_key(case.told.client, Setting.HEARTBEAT_INTERVAL)
+    if case.stated.rebalancing is Rebalancing.CONSUMER:
+        session = broker_key(case.stated.client, Setting.SESSION_TIMEOUT)
+        interval = broker_key(case.stated.client, Setting.HEARTBEAT_INTERVAL)
         model_notes.append(
             f"in a group of the {session.partition('.')[0]} protocol the session and the heartbeat are the broker's: "
             f"set {session} and {interval} of the group."

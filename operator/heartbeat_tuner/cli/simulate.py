@@ -90,7 +90,7 @@ def command(
     Exit status: 0 if it was simulated, 1 if there is no model, 2 if the command line or Prometheus cannot be used.
     """
     wanted = group_options.wanted(**given)
-    tried = _tried(wanted.told, changes)
+    tried = _tried(wanted.stated, changes)
     case = group_case.gather(wanted)
     plan = planned(case, tried, static=static)
     if plan is None:
@@ -115,7 +115,7 @@ def planned(case: Case, tried: LivenessSettings | None, *, static: bool | None) 
     """
     if not isinstance(case.asked, Question):
         return None
-    profile, now = case.asked.profile, case.told.current.settings
+    profile, now = case.asked.profile, case.stated.current.settings
     if tried is not None or static is not None:
         is_static = profile.static if static is None else static
         return Plan(profile, now, (now if tried is None else tried, is_static), "as you ask")
@@ -182,7 +182,7 @@ def nothing(case: Case) -> str:
 
 def document(case: Case, plan: Plan | None, scenes: list[Scene], days: float, seed: int) -> dict[str, Any]:
     """Return the same as plain values."""
-    facts = case.told
+    facts = case.stated
     names = ("now", "whatIf")
     return {
         "namespace": facts.namespace,

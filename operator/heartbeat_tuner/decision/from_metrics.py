@@ -84,14 +84,14 @@ class MetricsView:
     """One group as seen from outside.
 
     Attributes:
-        told: what somebody says of it.
+        stated: what somebody says of it.
         convention: how it is exported.
         observed: its series.
         lookback: how far back the record may reach.
         now: its end.
     """
 
-    told: StatedFacts
+    stated: StatedFacts
     convention: Convention
     observed: Observed
     lookback: timedelta
@@ -100,9 +100,9 @@ class MetricsView:
 
 def watched(seen: MetricsView) -> DecisionInput:
     """Return all that is known of the group, as the operator would gather it for a policy that only asks."""
-    asked, pods = policy(seen.told, seen.now), running(seen.observed, now=seen.now)
+    asked, pods = policy(seen.stated, seen.now), running(seen.observed, now=seen.now)
     counted = members(seen.observed, pods, seen.convention, now=seen.now)
-    return _input(seen.told, asked, pods, _group(seen.told, counted), _record(seen, asked, pods), seen.now)
+    return _input(seen.stated, asked, pods, _group(seen.stated, counted), _record(seen, asked, pods), seen.now)
 
 
 def unwatched(facts: StatedFacts, now: datetime) -> DecisionInput:
@@ -218,8 +218,8 @@ def expected(seen: MetricsView) -> Period:
     The formula is of idle ones. A beat that waits for the fetch comes sooner where there is something to fetch, though
     never before H has passed.
     """
-    client, settings = seen.told.client, seen.told.current.settings
-    idle = client.period(settings, Circumstances(brokers=seen.told.brokers))
+    client, settings = seen.stated.client, seen.stated.current.settings
+    idle = client.period(settings, Circumstances(brokers=seen.stated.brokers))
     return dataclasses.replace(idle, shortest=settings.heartbeat_interval) if client.beat_waits_for_fetch else idle
 
 
@@ -230,19 +230,19 @@ def otherwise(seen: MetricsView, measured: Record) -> str:
     period = expected(seen)
     if period.shortest * (1 - PERIOD_MARGIN) <= measured.beat_period <= period.longest * (1 + PERIOD_MARGIN):
         return ""
-    if measured.beat_period > period.longest and seen.told.client.handler_delays_beat:
+    if measured.beat_period > period.longest and seen.stated.client.handler_delays_beat:
         return "their handlers take long, or others are set"
     return "others are set, most likely"
 
 
 def _record(seen: MetricsView, asked: Policy, pods: Sequence[Pod]) -> Record | Unknown:
-    by_broker = seen.told.rebalancing is Rebalancing.CONSUMER
+    by_broker = seen.stated.rebalancing is Rebalancing.CONSUMER
     counted_by = () if by_broker else evictions.BY_LOST_IDS
     blind = next((by_lost_id for by_lost_id in counted_by if not _tells_evictions(seen, pods, by_lost_id)), None)
     watched = RecordScope(
         policy=asked,
         pods=pods,
-        poll_limit=seen.told.current.settings.max_poll_interval,
+        poll_limit=seen.stated.current.settings.max_poll_interval,
         changes=(),
         since=max([seen.now - seen.lookback, *(pod.started for pod in pods)]),
         now=seen.now,
@@ -252,14 +252,14 @@ def _record(seen: MetricsView, asked: Policy, pods: Sequence[Pod]) -> Record | U
         watched, seen.observed, seen.convention, query=lambda quantity: _names(seen.convention, quantity)
     )
     if isinstance(measured, Record) and not pods:
-        return Unknown(Reason.NO_SERIES, f"the series of group {seen.told.group} carry no label {queries.POD_LABEL}")
+        return Unknown(Reason.NO_SERIES, f"the series of group {seen.stated.group} carry no label {queries.POD_LABEL}")
     if isinstance(measured, Record) and measured.hidden is not None and not measured.evictions:
         phrase = "whether members of group {group} were fenced is not known: {why}"
-        return Unknown(Reason.NO_SERIES, say(phrase, group=seen.told.group, why=measured.hidden.message))
+        return Unknown(Reason.NO_SERIES, say(phrase, group=seen.stated.group, why=measured.hidden.message))
     if isinstance(measured, Record) and blind is not None:
         return Unknown(
             Reason.NO_SERIES,
-            f"no series {_names(seen.convention, blind)} of group {seen.told.group} found, without which evictions "
+            f"no series {_names(seen.convention, blind)} of group {seen.stated.group} found, without which evictions "
             f"cannot be counted from metrics alone",
         )
     return measured

@@ -98,11 +98,11 @@ class Lot(InputPartition):  # type: ignore[misc]  # likewise
 
     Attributes:
         slices: to be read.
-        told: days of which nothing is to be read, and why not; None if nobody consumed.
+        left_out: days of which nothing is to be read, and why not; None if nobody consumed.
     """
 
     slices: tuple[Slice, ...]
-    told: tuple[tuple[date, str | None], ...] = ()
+    left_out: tuple[tuple[date, str | None], ...] = ()
 
 
 class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
@@ -151,7 +151,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         """
         from heartbeat_tuner.fitting.prometheus import counting  # noqa: PLC0415 - heavy, and of no use to the driver
 
-        for day, failure in partition.told:
+        for day, failure in partition.left_out:
             yield from self._batches(day, {}, samples=0, failure=failure)
         if not partition.slices:
             return

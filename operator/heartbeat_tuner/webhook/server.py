@@ -88,21 +88,21 @@ class AdmissionServer:
                 uid = asked.uid
                 answer = await self._decide(asked)
         except TimeoutError:
-            answer = ReviewAnswer(ReviewOutcome.TIMEOUT, told=f"no answer was found in {limit_s:.2g} s")
+            answer = ReviewAnswer(ReviewOutcome.TIMEOUT, message=f"no answer was found in {limit_s:.2g} s")
         except UnreadableError as error:
-            uid, answer = error.uid, ReviewAnswer(ReviewOutcome.UNREADABLE, told=str(error))
+            uid, answer = error.uid, ReviewAnswer(ReviewOutcome.UNREADABLE, message=str(error))
         except web.HTTPRequestEntityTooLarge:
-            answer = ReviewAnswer(ReviewOutcome.UNREADABLE, told=f"more than {MAX_REQUEST_BYTES} bytes")
+            answer = ReviewAnswer(ReviewOutcome.UNREADABLE, message=f"more than {MAX_REQUEST_BYTES} bytes")
         except TunerError as error:
-            answer = ReviewAnswer(ReviewOutcome.FAILED, told=str(error))
+            answer = ReviewAnswer(ReviewOutcome.FAILED, message=str(error))
         except Exception as error:  # noqa: BLE001 - an unforeseen error may cost a pod its id, never its start
             _log.exception("surprise in a review")
-            answer = ReviewAnswer(ReviewOutcome.FAILED, told=f"{type(error).__name__}: {error}")
+            answer = ReviewAnswer(ReviewOutcome.FAILED, message=f"{type(error).__name__}: {error}")
         self._telemetry.answered(answer.outcome, duration_s=time.monotonic() - began)
-        if answer.told:
-            _log.warning("pod not served", outcome=answer.outcome.value, why=answer.told, uid=uid)
+        if answer.message:
+            _log.warning("pod not served", outcome=answer.outcome.value, why=answer.message, uid=uid)
         if not uid:
-            return web.Response(status=400, text=f"{answer.told}\n")
+            return web.Response(status=400, text=f"{answer.message}\n")
         return web.json_response(review.answer(uid, answer.patch))
 
 

@@ -130,8 +130,8 @@ def test_fencings_at_the_broker_are_counted_by_losses_or_not_known() -> None:
     def watched(rejoins: int, lost: Answers | None = None) -> Record | Unknown:
         joins = [counters.counter(pod, LONG_AGO, NOW, lambda s: 1 + rejoins * (s > 3_000)) for pod in PODS]
         found = java({**java_consumers(), Quantity.REBALANCES: joins, **(lost or {})})
-        report = dataclasses.replace(found.told, rebalancing=Rebalancing.CONSUMER)
-        return from_metrics.watched(dataclasses.replace(found, told=report)).record
+        report = dataclasses.replace(found.stated, rebalancing=Rebalancing.CONSUMER)
+        return from_metrics.watched(dataclasses.replace(found, stated=report)).record
 
     calm = watched(0)
     assert isinstance(calm, Record)
@@ -249,11 +249,11 @@ def test_what_somebody_says_goes_before_what_was_counted() -> None:
     """Partitions are dealt out as evenly as they go."""
     of = java(assigned({0: 4, 1: 4, 2: 3}))
     group = from_metrics.watched(
-        dataclasses.replace(of, told=dataclasses.replace(of.told, partitions=20, static=True))
+        dataclasses.replace(of, stated=dataclasses.replace(of.stated, partitions=20, static=True))
     ).group
     assert [member.partitions for member in group.members] == [7, 7, 6]
     assert all(member.instance_id for member in group.members)
-    group = from_metrics.unwatched(dataclasses.replace(of.told, members=2, partitions=5), NOW).group
+    group = from_metrics.unwatched(dataclasses.replace(of.stated, members=2, partitions=5), NOW).group
     assert [member.partitions for member in group.members] == [3, 2]
 
 
@@ -265,13 +265,13 @@ def test_a_group_is_at_rest_if_its_members_and_partitions_are_stated(
     members: int | None, partitions: int | None, state: GroupState
 ) -> None:
     """One member is a group."""
-    facts = dataclasses.replace(java({}).told, members=members, partitions=partitions)
+    facts = dataclasses.replace(java({}).stated, members=members, partitions=partitions)
     assert from_metrics.unwatched(facts, NOW).group.state is state
 
 
 def unwatched(model: Fitted | Unfitted | None = None) -> DecisionInput:
     """Return a Java group that nobody watches, which a model knows."""
-    report = java({}).told
+    report = java({}).stated
     return from_metrics.unwatched(
         dataclasses.replace(report, members=3, partitions=12, model=model or fitted.fitted()), NOW
     )
@@ -304,7 +304,7 @@ def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, v
 @pytest.mark.parametrize("rebalancing", Rebalancing)
 def test_bounds_nobody_asked_for_are_those_of_the_protocol(rebalancing: Rebalancing) -> None:
     """A broker takes other sessions of classic groups than of those of the consumer protocol."""
-    report = dataclasses.replace(java({}).told, rebalancing=rebalancing)
+    report = dataclasses.replace(java({}).stated, rebalancing=rebalancing)
     cluster = from_metrics.unwatched(report, NOW).cluster
     expected = ("45s", "1m") if rebalancing is Rebalancing.CONSUMER else ("6s", "30m")
     assert tuple(map(durations.show, (cluster.min_session_timeout, cluster.max_session_timeout))) == expected

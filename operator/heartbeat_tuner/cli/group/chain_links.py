@@ -70,13 +70,13 @@ def chain(case: Case, *, by_options: bool = True) -> list[Link]:
 
 
 def _settings(case: Case, *, by_options: bool) -> Link:
-    current, given = case.told.current, "as you say" if by_options else "as its policy says"
+    current, given = case.stated.current, "as you say" if by_options else "as its policy says"
     rows = [
         Row(
             NAMES[setting],
             value.total_seconds(),
             "s",
-            note=f"assumed: {default(setting, case.told.rebalancing)}" if setting in current.assumed else given,
+            note=f"assumed: {default(setting, case.stated.rebalancing)}" if setting in current.assumed else given,
         )
         for setting, value in tuned(current.settings).items()
     ]
@@ -87,8 +87,8 @@ def _settings(case: Case, *, by_options: bool) -> Link:
 
 
 def _heartbeat(case: Case) -> Link:
-    client, settings = case.told.client, case.told.current.settings
-    circumstances = Circumstances(brokers=case.told.brokers)
+    client, settings = case.stated.client, case.stated.current.settings
+    circumstances = Circumstances(brokers=case.stated.brokers)
     period = client.period(settings, circumstances)
     rows = (
         Row("usually", period.usual.total_seconds(), "s", note="between two heartbeats"),
@@ -108,10 +108,10 @@ def _group(case: Case, *, by_options: bool) -> Link:
         return Link("group", "who shares the work", sentences=(why,))
     given = "as you say" if by_options else "assumed"
     rows = (
-        Row("members", members, "", note=given if case.told.members else "by the exporter"),
-        Row("partitions", partitions, "", note=given if case.told.partitions else "by the exporter"),
-        Row("rebalancing", case.told.rebalancing.value, ""),
-        Row("membership", "static" if case.told.static else "dynamic", ""),
+        Row("members", members, "", note=given if case.stated.members else "by the exporter"),
+        Row("partitions", partitions, "", note=given if case.stated.partitions else "by the exporter"),
+        Row("rebalancing", case.stated.rebalancing.value, ""),
+        Row("membership", "static" if case.stated.static else "dynamic", ""),
     )
     assumed = (f"Assumed: {' and '.join(case.assumed)}.",) if case.assumed else ()
     return Link("group", "who shares the work", rows, assumed)
@@ -140,7 +140,7 @@ def _record(case: Case) -> Link:
 
 
 def _model(case: Case) -> Link:
-    title, model = "what weeks of history say", case.told.model
+    title, model = "what weeks of history say", case.stated.model
     if isinstance(model, Unfitted):
         return Link("model", title, sentences=(f"No model: {model.message}.",))
     group_model = model.model
@@ -180,7 +180,7 @@ def _quantity(name: str, quantity: QuantityModel) -> list[Row]:
 
 
 def _profile(case: Case, profile: Profile) -> Link:
-    session_s = case.told.current.settings.session_timeout.total_seconds()
+    session_s = case.stated.current.settings.session_timeout.total_seconds()
     rows = []
     for field, title in _FAILURE_PROCESSES.items():
         failure_process: FailureProcess | None = getattr(profile, field)
@@ -193,7 +193,7 @@ def _profile(case: Case, profile: Profile) -> Link:
                 )
             )
     rows.append(Row("settling", profile.settle_s, "s", note="of a rebalance, once all have joined"))
-    model = case.told.model
+    model = case.stated.model
     priors = () if isinstance(model, Unfitted) else group_profile.assumed(model.model, surge=profile.surge)
     sentences = (f"Of a fleet, not of this group: {'; '.join(priors)}.",) if priors else ()
     return Link("profile", "what happens to the group", tuple(rows), sentences)

@@ -29,7 +29,7 @@ def forecast_rows(case: Case) -> list[tuple[str, str, str, str]]:
     forecast = None if decision is None else decision.forecast
     if decision is None or forecast is None:
         return []
-    now, new, objective = forecast.now, forecast.new, case.told.objective
+    now, new, objective = forecast.now, forecast.new, case.stated.objective
     floor = number(now.floor_per_day)
     most, latest = number(objective.max_false_evictions_per_month), durations.show(objective.max_detection_time)
     lines = (

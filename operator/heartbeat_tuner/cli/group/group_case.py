@@ -55,7 +55,7 @@ class Case:
     """One group, and what follows.
 
     Attributes:
-        told: what was said of it, and its model.
+        stated: what was said of it, and its model.
         inputs: what was made of it; None if nothing could be read of it.
         seen: its series; None if no Prometheus was asked.
         asked: the question to the decision engine, or why it cannot be asked.
@@ -67,7 +67,7 @@ class Case:
         inferred: how the library is known that nobody said, as a sentence without its stop; empty if it was said.
     """
 
-    told: StatedFacts
+    stated: StatedFacts
     inputs: DecisionInput | None = None
     seen: MetricsView | None = None
     asked: Question | Unfitted | None = None
@@ -102,7 +102,7 @@ def gather(wanted: GroupRequest) -> Case:
         return dataclasses.replace(case, inferred=wanted.library.why)
     now = SystemClock().now()
     candidates = _models(wanted.models, now)
-    facts = dataclasses.replace(wanted.told, namespace=_namespace(wanted, candidates))
+    facts = dataclasses.replace(wanted.stated, namespace=_namespace(wanted, candidates))
     facts = with_model(facts, candidates, wanted, now)
     case = case_of(facts, from_metrics.unwatched(facts, now), assumed=wanted.assumed)
     return dataclasses.replace(case, inferred=wanted.library.why)
@@ -130,12 +130,12 @@ def case_of(
 
 async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: PrometheusTarget) -> Case:
     inventory = wanted.library.inventory or await prometheus_options.inventory(source, asked)
-    report = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS).only(wanted.told.group)
-    mine = the_group(report, wanted.told.client)
+    report = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS).only(wanted.stated.group)
+    mine = the_group(report, wanted.stated.client)
     if mine is None:
-        return Case(wanted.told, findings=report.findings)
+        return Case(wanted.stated, findings=report.findings)
     observed = await observed_of(source, mine, lookback=asked.lookback, now=inventory.now)
-    facts = dataclasses.replace(wanted.told, namespace=mine.namespace)
+    facts = dataclasses.replace(wanted.stated, namespace=mine.namespace)
     facts = with_model(facts, _models(wanted.models, inventory.now), wanted, inventory.now)
     seen = MetricsView(facts, mine.convention, observed, asked.lookback, inventory.now)
     return case_of(facts, from_metrics.watched(seen), seen=seen, findings=report.findings, assumed=wanted.assumed)
@@ -217,7 +217,7 @@ def _namespace(wanted: GroupRequest, candidates: Sequence[Fitted | Unreadable]) 
     """Return the namespace of the group, by its models where nothing else tells."""
     if len(wanted.namespaces) == 1:
         return wanted.namespaces[0]
-    places = sorted({namespace for namespace, group in map(_place, candidates) if group == wanted.told.group})
+    places = sorted({namespace for namespace, group in map(_place, candidates) if group == wanted.stated.group})
     if wanted.namespaces:
         places = [place for place in places if place in wanted.namespaces]
     if len(places) > 1:

@@ -121,7 +121,7 @@ class GroupRequest:
     """What the command line asks for.
 
     Attributes:
-        told: what it says of the group; its namespace may be empty and its model none, until they are looked up.
+        stated: what it says of the group; its namespace may be empty and its model none, until they are looked up.
         asked: which Prometheus; None if none is asked.
         models: the folder of models, if there is one.
         cluster: whose models; None where nobody says.
@@ -130,7 +130,7 @@ class GroupRequest:
         library: of the client.
     """
 
-    told: StatedFacts
+    stated: StatedFacts
     asked: PrometheusTarget | None
     models: Path | None
     cluster: str | None

@@ -39,7 +39,7 @@ _E = TypeVar("_E", bound=Entry)
 def group_entry(member: FleetMember) -> GroupEntry:
     """Return what tables show of one group, and its changes; `detailed` has the rest."""
     case, view = member.case, member.view
-    facts, status = case.told, None if view is None else view.status
+    facts, status = case.stated, None if view is None else view.status
     verdict, reason, message = _answer(member)
     return GroupEntry(
         namespace=facts.namespace,
@@ -120,7 +120,7 @@ def _target(member: FleetMember) -> LivenessSettings | None:
 
 
 def _settings(member: FleetMember, target: LivenessSettings | None) -> tuple[SettingEntry, ...]:
-    current = member.case.told.current
+    current = member.case.stated.current
     new = {} if target is None else target.by_setting
     return tuple(
         SettingEntry(
@@ -182,7 +182,7 @@ def _links(member: FleetMember) -> tuple[LinkEntry, ...]:
     """
     case, view = member.case, member.view
     links: list[LinkEntry] = []
-    if case.seen is not None or not isinstance(case.told.model, Unfitted):
+    if case.seen is not None or not isinstance(case.stated.model, Unfitted):
         links = [_link(link) for link in chain_links.chain(case, by_options=False)]
     if view is not None and view.status.conditions:
         sentences = tuple(
@@ -211,15 +211,15 @@ def _link(link: chain.Link) -> LinkEntry:
 
 def _notes(member: FleetMember, *, from_status: bool) -> tuple[str, ...]:
     case, notes = member.case, []
-    if isinstance(case.told.model, Unfitted):
-        notes.append(f"No curves: {case.told.model.message}.")
+    if isinstance(case.stated.model, Unfitted):
+        notes.append(f"No curves: {case.stated.model.message}.")
     elif isinstance(case.asked, Unfitted):
         notes.append(f"The model is not used: {case.asked.message}.")
-    if case.told.current.assumed:
-        names = listed([NAMES[setting] for setting in case.told.current.assumed])
+    if case.stated.current.assumed:
+        names = listed([NAMES[setting] for setting in case.stated.current.assumed])
         notes.append(f"Nobody says what is set: the default is assumed for {names}.")
-    if case.assumed and not isinstance(case.told.model, Unfitted):
+    if case.assumed and not isinstance(case.stated.model, Unfitted):
         notes.append(f"Assumed: {listed(list(case.assumed))}.")
-    if from_status and not isinstance(case.told.model, Unfitted):
+    if from_status and not isinstance(case.stated.model, Unfitted):
         notes.append("The verdict and the values are the operator's. Curves and reasons are computed from the model.")
     return tuple(notes)

@@ -32,7 +32,7 @@ def survival(case: Case) -> SurvivalEntry | None:
     if not isinstance(case.asked, Question):
         return None
     profile = case.asked.profile
-    handlers = profile.slow_handlers if case.told.client.handler_delays_beat else None
+    handlers = profile.slow_handlers if case.stated.client.handler_delays_beat else None
     absences = [profile.pauses] if handlers is None else [profile.pauses, handlers]
     times_s = np.geomspace(_SHORTEST_S, _longest_s(case, case.asked.current), _POINTS)
     month = profile.members * MONTH_DAYS

@@ -27,7 +27,7 @@ def snippets(member: FleetMember, target: LivenessSettings | None) -> tuple[Snip
 
 def _environment(member: FleetMember, target: LivenessSettings) -> list[SnippetEntry]:
     """Return the entries of a container's environment."""
-    facts = member.case.told
+    facts = member.case.stated
     names = facts.client.env_preset if member.view is None else member.view.policy.env_names
     moved = liveness.changed(facts.current.settings, target)
     entries = [
@@ -43,7 +43,7 @@ def _environment(member: FleetMember, target: LivenessSettings) -> list[SnippetE
 
 def _group_configuration(member: FleetMember, target: LivenessSettings) -> list[SnippetEntry]:
     """Return the command that sets what the broker says in a group of the consumer protocol."""
-    facts = member.case.told
+    facts = member.case.stated
     given = [
         f"{broker_key(facts.client, setting)}={durations.to_ms(target[setting])}"
         for setting in liveness.changed(facts.current.settings, target)
@@ -59,7 +59,7 @@ def _group_configuration(member: FleetMember, target: LivenessSettings) -> list[
 
 
 def _policy(member: FleetMember) -> SnippetEntry:
-    facts = member.case.told
+    facts = member.case.stated
     document = {
         "apiVersion": fields.API_VERSION,
         "kind": "ConsumerGroupPolicy",

@@ -56,7 +56,7 @@ class _Settled:
 
     outcome: ReviewOutcome
     pod: Mapping[str, Any]
-    told: str = ""
+    message: str = ""
 
 
 class Admission:
@@ -109,10 +109,10 @@ class Admission:
         filled = initial_mode.filled(review.pod, given, now=self._clock.now())
         holder, unfit = enrolment.holder(enrolled), "; ".join(filled.unfit)
         if holder is None:
-            return ReviewAnswer(_without_id(filled, review), injection.patch(review.pod, filled.pod), told=unfit)
+            return ReviewAnswer(_without_id(filled, review), injection.patch(review.pod, filled.pod), message=unfit)
         settled = await self._identified(holder, dataclasses.replace(review, pod=filled.pod))
-        sentence = "; ".join(text for text in (unfit, settled.told) if text)
-        return ReviewAnswer(settled.outcome, injection.patch(review.pod, settled.pod), told=sentence)
+        sentence = "; ".join(text for text in (unfit, settled.message) if text)
+        return ReviewAnswer(settled.outcome, injection.patch(review.pod, settled.pod), message=sentence)
 
     async def _is_given(self, values: InitialValues, review: Review) -> bool:
         """Whether a pod gets values: those of a canary with a ticket of its own, and nobody takes one for a trial."""
@@ -144,7 +144,7 @@ class Admission:
             await self._sleep(pause_s)
             settled = await self._in_turn(holder, review, pool)
         if isinstance(settled, Refused):
-            return _Settled(ReviewOutcome.NO_SLOT, review.pod, told=f"{holder.policy}: {settled.reason}")
+            return _Settled(ReviewOutcome.NO_SLOT, review.pod, message=f"{holder.policy}: {settled.reason}")
         return settled
 
     async def _in_turn(self, holder: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
@@ -167,7 +167,7 @@ class Admission:
             as_of = self._slots.as_of
             if as_of is None:
                 why = "pods and slots are not kept up to date at the moment"
-                return _Settled(ReviewOutcome.NOT_READY, review.pod, told=why)
+                return _Settled(ReviewOutcome.NOT_READY, review.pod, message=why)
             view = View(self._slots.leases(place), self._slots.pods(place), as_of)
             work = functools.partial(claim, token, view, pool, may_gate=may_gate, now=self._clock.now())
             claimed = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), work)
@@ -186,7 +186,9 @@ class Admission:
             if claimed.gated:
                 return _Settled(ReviewOutcome.PROMISED, injection.with_gate(pod, slot_names.GATE))
             return _Settled(ReviewOutcome.CLAIMED, pod)
-        return _Settled(ReviewOutcome.CONTENDED, review.pod, told=f"{holder.policy}: others were first {TRIES} times")
+        return _Settled(
+            ReviewOutcome.CONTENDED, review.pod, message=f"{holder.policy}: others were first {TRIES} times"
+        )
 
 
 class _ClaimTurn:
@@ -210,7 +212,7 @@ def _left_alone(holder: Enrolment, review: Review) -> _Settled | None:
         return _Settled(ReviewOutcome.SUSPENDED, review.pod)
     if injection.container(review.pod, holder.container) is None:
         why = f"{holder.policy}: the pod has no container {holder.container}"
-        return _Settled(ReviewOutcome.NO_CONTAINER, review.pod, told=why)
+        return _Settled(ReviewOutcome.NO_CONTAINER, review.pod, message=why)
     if injection.has_variable(review.pod, holder.container, holder.variable):
         return _Settled(ReviewOutcome.OWN_ID, review.pod)
     return None
@@ -221,7 +223,7 @@ def _with_ordinal(holder: Enrolment, review: Review) -> _Settled:
     number = enrolment.ordinal_of(review.pod, holder.workload.name)
     if number is None:
         return _Settled(
-            ReviewOutcome.NO_SLOT, review.pod, told=f"{holder.policy}: the pod's name does not end in a number"
+            ReviewOutcome.NO_SLOT, review.pod, message=f"{holder.policy}: the pod's name does not end in a number"
         )
     given = {holder.variable: slot_names.ordinal_id(holder.policy_uid, holder.workload, number)}
     return _Settled(ReviewOutcome.ORDINAL, injection.with_variables(review.pod, holder.container, given))

@@ -39,9 +39,9 @@ class ReviewAnswer:
     Attributes:
         outcome: what became of it.
         patch: what is changed in the pod.
-        told: what a person wants to know of it, as a sentence; empty where nothing is out of the ordinary.
+        message: what a person wants to know of it, as a sentence; empty where nothing is out of the ordinary.
     """
 
     outcome: ReviewOutcome
     patch: Sequence[Operation] = ()
-    told: str = ""
+    message: str = ""

@@ -12,27 +12,27 @@ def test_each_group_comes_once_with_all_that_its_sources_know() -> None:
     first, second = reports.members(known)
     assert first.view is not None
     assert first.case.seen is not None
-    assert (first.case.told.group, second.case.told.group) == ("orders", "other")
-    values = first.case.told.current.settings
+    assert (first.case.stated.group, second.case.stated.group) == ("orders", "other")
+    values = first.case.stated.current.settings
     assert (values.session_timeout, values.fetch_wait) == (worlds.seconds(30), worlds.seconds(1))
-    assert first.case.told.current.assumed == ()
+    assert first.case.stated.current.assumed == ()
     assert (second.view, second.case.seen) == (None, None)
 
 
 def test_a_group_s_size_is_that_of_its_model_where_metrics_do_not_tell() -> None:
     """Its partitions nobody tells: that is said."""
     (member,) = reports.members(reports.sources([reports.model("orders", 1.0, members=7)]))
-    assert (member.case.told.members, member.case.told.partitions) == (7, 7)
+    assert (member.case.stated.members, member.case.stated.partitions) == (7, 7)
     assert "that it has 7 members, as its model saw on average" in member.case.assumed
     assert any("one partition" in assumed for assumed in member.case.assumed)
-    assert set(member.case.told.current.assumed) >= {Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL}
+    assert set(member.case.stated.current.assumed) >= {Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL}
 
 
 def test_a_group_s_library_is_the_one_that_its_exporter_allows() -> None:
     """A model of another library says nothing of it."""
     known = reports.sources([reports.model("orders", 1.0, client="java")], [], [reports.storm_and_cure()])
     (member,) = reports.members(known)
-    assert member.case.told.client.name == "kafkajs"
+    assert member.case.stated.client.name == "kafkajs"
     assert member.case.found is None
 
 
@@ -41,5 +41,5 @@ def test_a_group_of_the_consumer_protocol_has_the_broker_s_values() -> None:
     body = reports.policy(groupProtocol="Consumer", current=None)
     body["spec"]["client"] = {"library": "java"}
     (member,) = reports.members(reports.sources([], [body]))
-    assert member.case.told.rebalancing is Rebalancing.CONSUMER
-    assert member.case.told.current.settings.heartbeat_interval == worlds.seconds(5)
+    assert member.case.stated.rebalancing is Rebalancing.CONSUMER
+    assert member.case.stated.current.settings.heartbeat_interval == worlds.seconds(5)

@@ -226,7 +226,7 @@ async def test_a_stateful_set_s_pod_without_a_number_starts_without() -> None:
     """Nobody knows what it is."""
     answer = await World(enrolment(kind="StatefulSet")).ask(_stateful(generateName="x"))
     assert (answer.outcome, list(answer.patch)) == (ReviewOutcome.NO_SLOT, [])
-    assert "does not end in a number" in answer.told
+    assert "does not end in a number" in answer.message
 
 
 async def test_a_deployment_s_slots_are_not_for_a_stateful_set_of_its_name() -> None:

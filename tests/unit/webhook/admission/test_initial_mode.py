@@ -144,7 +144,7 @@ async def test_a_policy_s_own_names_are_used() -> None:
 async def test_without_a_recommendation_that_holds_a_pod_is_left_alone(body: dict[str, Any]) -> None:
     """It starts as it was asked for, byte by byte."""
     answer = await World(body).ask()
-    assert (answer.outcome, list(answer.patch), answer.told) == (ReviewOutcome.NOT_ENROLLED, [], "")
+    assert (answer.outcome, list(answer.patch), answer.message) == (ReviewOutcome.NOT_ENROLLED, [], "")
 
 
 async def test_what_is_out_of_date_is_not_set() -> None:
@@ -172,7 +172,7 @@ async def test_values_that_would_keep_the_client_from_starting_are_not_set(seen:
     body = policy(values={"heartbeatInterval": "3s"}, client={"library": "java"}, status={"current": current})
     answer = await World(body).ask(pod(env))
     assert (answer.outcome, list(answer.patch)) == (ReviewOutcome.VALUES_UNFIT, [])
-    assert answer.told.startswith("shop/orders: ")
+    assert answer.message.startswith("shop/orders: ")
 
 
 async def test_a_session_from_a_config_map_counts_as_it_was_seen() -> None:
