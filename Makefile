@@ -8,7 +8,7 @@ BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality fit-world doctor docs docs-check docs-site krew locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness witness fit-world doctor docs docs-check docs-site krew locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,11 +83,17 @@ bench-folklore: $(INSTALLED)  ## Compare the engine's values with settings that 
 bench-quality: $(SPARK)  ## Judge the values on fleets whose truth is known, by the engine alone and as shipped, in half an hour (ARGS="holdout --part shipped --worst 10")
 	@$(PYTHON) -m bench.quality $(ARGS)
 
+bench-witness: $(INSTALLED)  ## Measure what the group watcher costs of 1000 groups with 10 members each, in 6 minutes; build/bench/witness.json
+	@$(PYTHON) -m bench.group_watch $(ARGS)
+
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
 	@$(PYTHON) -m bench.fit_world
 
 lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writes build/lab.json and docs/lab.md
 	@$(PYTHON) -m tests.lab
+
+witness: $(INSTALLED)  ## See and cure evictions of each library without client metrics, a quarter of an hour; build/witness.json (ROWS="sarama kafkajs")
+	@$(PYTHON) -m tests.unmetered $(ROWS)
 
 campaign: $(INSTALLED)  ## Run what is too long for CI, two and a half hours; build/campaign.json and docs/campaign.md
 	@$(PYTHON) -m tests.campaign

@@ -182,6 +182,10 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"metrics": {"convention": "micrometer"}},
         "spec: .*metrics.convention of a kafkajs consumer must be one of auto, kafkajs",
     ),
+    "convention-that-never-knows": (
+        {"metrics": {"convention": "node-rdkafka-prometheus"}},
+        'spec.metrics.convention: Unsupported value: "node-rdkafka-prometheus": supported values: "auto"',
+    ),
     "metric-that-is-none": (
         {"metrics": {"names": {"heartbeats": 'a"} or {b="'}}},
         "spec.metrics.names.heartbeats: .*must be a metric's or label's name",

@@ -25,6 +25,7 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import AT_BROKER, Status
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
 from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.kafka_groups import GroupOwnership
@@ -111,6 +112,7 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         workloads=workloads if len(workloads) > 1 else (),
         library=spec.client.library,
         env_names=_env_names(spec.client),
+        go_durations=catalogue.client(spec.client.library).format is Format.GO,
         declared=_declared(spec.client.current),
         mode=spec.mode,
         objective=_objective(spec),

@@ -273,13 +273,13 @@ class Client:
         return (sentence,)
 
     def limit_violations(self, settings: LivenessSettings) -> tuple[str, ...]:
-        """Return the rules on M and R that are broken."""
-        session = settings.session_timeout
+        """Return the rules on M and R that are broken; one that is not known has the library's default."""
+        session, values = settings.session_timeout, {**self.defaults.by_setting, **settings.by_setting}
         return tuple(
-            f"{self.title} refuses to start with {self.names[setting]} ({durations.show(settings[setting])}) below "
+            f"{self.title} refuses to start with {self.names[setting]} ({durations.show(values[setting])}) below "
             f"the session timeout ({durations.show(session)})"
             for setting in self.must_cover_session
-            if self.poll_limit_factor * settings[setting] < session
+            if self.poll_limit_factor * values[setting] < session
         )
 
     def stand_in(self, setting: Setting) -> Setting | None:

@@ -223,17 +223,15 @@ class Window:
 class Policy:
     """One policy, and what the tuner did for it before.
 
-    Where it has `windows`, a rollout begins only while one of them is open; without, at any time. `instance_id_env` is
-    the variable by which pods are given static ids; None where they never are. `observed_generation` is that of the
-    spec which its status speaks of; None before the first look. `taken_back` is what of ours somebody took back last,
-    `intent` the last write of which nobody knows yet whether it was done. `reverts` says whether what did harm is taken
-    back. `followed` is how far the last change is, `history` when members were evicted, `failed` what must not be tried
-    again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
+    A rollout begins only while one of its `windows` is open, if it has any. `instance_id_env` is the variable by which
+    pods are given static ids, if they are. `observed_generation` is that of its status, None before the first look.
+    `taken_back` is what of ours somebody took back last, `intent` the last write that may not have been done. `reverts`
+    says whether what did harm is taken back. `followed` is how far the last change is, `history` when members were
+    evicted, `failed` what must not be tried again under the spec whose fingerprint is `spec`: of what values depend on.
     Where it names several workloads, `workloads` has all, `workload` the one that is written next, `application` the
-    newest change of all, and `applications` the last change of each.
-    `group_write` is the last write into the group's configuration at the broker, `revert_asked` the time of the write
-    there that a person wants taken back. `canary` is new values in a part of
-    the pods, by `canary_rules`; None where there is none.
+    newest change of all, `applications` the last of each. `group_write` is the last write into the group's
+    configuration, `revert_asked` the time of that which a person wants taken back. `canary` is new values in a part of
+    the pods, by `canary_rules`, if there is one. With `go_durations`, variables hold durations as Go writes them.
     """
 
     key: ObjectKey
@@ -273,6 +271,7 @@ class Policy:
     canary: Canary | None = None
     group_write: GroupWrite | None = None
     revert_asked: datetime | None = None
+    go_durations: bool = False
 
     @property
     def forbidden(self) -> TakenBack | None:
@@ -290,9 +289,11 @@ class Policy:
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""
-        return {
-            name: str(durations.to_ms(values[setting])) for setting, name in self.env_names.items() if setting in values
-        }
+        return {name: self.env_text(values[setting]) for setting, name in self.env_names.items() if setting in values}
+
+    def env_text(self, value: timedelta) -> str:
+        """Return a value as an entry of the container's environment says it."""
+        return durations.show(value) if self.go_durations else str(durations.to_ms(value))
 
     def range_of(self, setting: Setting) -> Range:
         """The user's bounds for `setting`, open where none are set."""

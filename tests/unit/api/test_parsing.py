@@ -44,6 +44,13 @@ def test_a_minimal_policy_has_defaults() -> None:
     assert policy.env_names == worlds.policy().env_names
 
 
+@pytest.mark.parametrize(("library", "text"), [("sarama", "1m30s"), ("kafka-python", "90000")])
+def test_values_are_written_as_the_librarys_applications_read_them(library: str, text: str) -> None:
+    """An application in Go ends at once where a duration has no unit, and all others where it has one."""
+    policy = parsing.policy_of(manifests.policy(spec={"client": {"library": library}}))
+    assert list(policy.entries({Setting.SESSION_TIMEOUT: timedelta(seconds=90)}).values()) == [text]
+
+
 def test_a_default_does_not_contradict_the_users_own_bound() -> None:
     """A session of ten minutes and more was asked for: nobody then means 5 minutes."""
     policy = parsing.policy_of(manifests.policy(spec={"bounds": {"sessionTimeout": {"min": "10m"}}}))

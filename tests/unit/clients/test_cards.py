@@ -319,3 +319,11 @@ def test_groups_of_the_consumer_protocol_are_known() -> None:
     may = {name for name, card in catalogue.CLIENTS.items() if Protocol.CONSUMER in card.protocols}
     assert {"java", "java-kip848", "confluent-kafka-python", "node-rdkafka", "platformatic", "spring"} <= may
     assert not {"kafkajs", "connect", "aiokafka", "sarama", "kafka-go", "kafka-node"} & may
+
+
+def test_a_rebalance_timeout_that_is_not_known_has_the_default() -> None:
+    """The operator does not read it; 102 s cover a session of 60 s in platformatic, and none of 103 s."""
+    card = catalogue.client("platformatic")
+    assert card.violations(worlds.settings("60s", "3s", "5s")) == ()
+    (sentence,) = card.violations(worlds.settings("103s", "3s", "5s"))
+    assert "rebalanceTimeout (1m42s) below the session timeout (1m43s)" in sentence

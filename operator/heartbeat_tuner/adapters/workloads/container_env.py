@@ -24,7 +24,7 @@ ConfigMaps = Mapping[str, Mapping[str, str]]
 
 
 class SettingUnreadableError(TunerError):
-    """An environment value is no whole number of milliseconds."""
+    """An environment value is no duration as the application reads it."""
 
 
 def config_map_keys(container: Mapping[str, Any], names: Collection[str]) -> dict[str, frozenset[str]]:
@@ -47,17 +47,25 @@ def config_map_keys(container: Mapping[str, Any], names: Collection[str]) -> dic
     return {name: frozenset(map_keys) for name, map_keys in keys.items()}
 
 
-def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> timedelta | None:
+def duration_in(
+    container: Mapping[str, Any], name: str, config_maps: ConfigMaps, form: Format = Format.MILLISECONDS
+) -> timedelta | None:
     """Return the duration that environment variable `name` holds; None if nothing visible sets it.
 
+    Args:
+        container: of a pod or a template.
+        name: of the variable.
+        config_maps: that the value may come from.
+        form: in which the application reads durations.
+
     Raises:
-        SettingUnreadableError: it holds something else than a positive whole number of 32 bits.
+        SettingUnreadableError: it holds something else, or more milliseconds than 32 bits do.
     """
     text = value(container, name, config_maps)
     if text is None:
         return None
     remedy = "correct it, or name the right variable in spec.client.env"
-    return duration(text, where=f"container {container['name']}", name=name, remedy=remedy)
+    return duration(text, form, where=f"container {container['name']}", name=name, remedy=remedy)
 
 
 def value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
@@ -81,18 +89,18 @@ def value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> s
     return text
 
 
-def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
+def duration(text: str, form: Format, *, where: str, name: str, remedy: str) -> timedelta:
     """Return the duration that the value of an environment variable says.
 
     Raises:
-        SettingUnreadableError: it is something else than a positive whole number of 32 bits.
+        SettingUnreadableError: it is none of that form, or more milliseconds than 32 bits hold.
     """
     try:
-        return Format.MILLISECONDS.parse(text)
+        return form.parse(text)
     except ValueError:
         raise SettingUnreadableError(
-            f"{where} has {name}={written_values.shown(text)}, which is no whole number of milliseconds between 1 and "
-            f"{LONGEST_MS}; {remedy}"
+            f"{where} has {name}={written_values.shown(text)}, which is no {form.value} between {form.example(1)} and "
+            f"{form.example(LONGEST_MS)}; {remedy}"
         ) from None
 
 

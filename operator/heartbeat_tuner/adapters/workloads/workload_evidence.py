@@ -152,11 +152,11 @@ def _current(
         if manifests.running_pod(pod, name) is not None
         and (container := manifests.container_of(pod["spec"], name)) is not None
     ]
-    source = ValueSource.POD if running else ValueSource.TEMPLATE
+    source, form = ValueSource.POD if running else ValueSource.TEMPLATE, catalogue.client(policy.library).format
     containers = running or [template]
     values = [
         {
-            setting: container_env.milliseconds(container, env_name, maps)
+            setting: container_env.duration_in(container, env_name, maps, form)
             for setting, env_name in policy.env_names.items()
         }
         for container in containers

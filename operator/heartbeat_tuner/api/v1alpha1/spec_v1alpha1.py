@@ -28,6 +28,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, StaticMembership
 from heartbeat_tuner.limits import detection_time
+from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions import known_conventions as measured
 
 KINDS: Final = (DEPLOYMENT, STATEFUL_SET)
@@ -148,7 +149,8 @@ def _within_default(library: str) -> tuple[str, str]:
 
 def _pinned(library: str) -> tuple[str, str]:
     """Return the rule that a policy's convention is one of its library's exporters."""
-    names = [AUTO, *(convention.name for convention in measured.of_library(library))]
+    exported = [convention for convention in measured.of_library(library) if convention in custom.CONVENTIONS]
+    names = [AUTO, *(convention.name for convention in exported)]
     pinned = "has(self.metrics) && has(self.metrics.convention)"
     return (
         f"self.client.library != '{library}' || !({pinned}) || self.metrics.convention in {names}",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy, WorkloadRef
@@ -28,7 +27,7 @@ def finding(policy: Policy, reference: WorkloadRef, workload: Workload, target: 
         return None
     # What pods have instead of the template's value does not stand in the manifest.
     values = {
-        setting: f', value: "{durations.to_ms(current.settings[setting])}"'
+        setting: f', value: "{policy.env_text(current.settings[setting])}"'
         for setting in owned
         if setting not in workload.unlike_template
     }

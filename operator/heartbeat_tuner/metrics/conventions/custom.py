@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.domain.policies import Naming
-from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.conventions import known_conventions, librdkafka_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -34,8 +34,10 @@ CONVENTIONS: Final = tuple(
     convention
     for convention in known_conventions.CONVENTIONS
     if not set(convention.libraries).isdisjoint(known_conventions.IN_POLICIES)
+    and convention not in librdkafka_metrics.CONVENTIONS
 )
-"""Those that a policy may name: of libraries that it may name."""
+"""Those that a policy may name: of libraries that it may name. librdkafka's statistics are not among them: they count
+neither heartbeats nor evictions, so a policy that had to follow them would never know anything."""
 
 _UNITS_S: Final = MappingProxyType(
     {"seconds": 1.0, "milliseconds": 1e-3, "millis": 1e-3, "ms": 1e-3, "microseconds": 1e-6, "us": 1e-6, "ns": 1e-9}

@@ -50,7 +50,7 @@ LOOK_EVERY_S: Final = 5.0
 """Between two descriptions of a group for the group watcher, where the fleet is small enough."""
 
 LOOKS_A_MINUTE: Final = 1_000
-"""At one cluster for that, those of the cycles counted: each costs brokers up to two requests."""
+"""At one cluster for that, those of the cycles counted: each costs brokers up to four requests."""
 
 USABLE_INTERVALS: Final = 1.5
 """A look that is older says nothing: each group is read once in an interval, and lots may be late."""

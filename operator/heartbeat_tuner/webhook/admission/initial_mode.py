@@ -135,7 +135,7 @@ def _unfit(initial_values: InitialValues, container: Mapping[str, Any]) -> str:
         if setting in initial_values.set:
             continue
         try:
-            value = container_env.milliseconds(container, name, {})
+            value = container_env.duration_in(container, name, {}, client.format)
         except SettingUnreadableError as error:
             return str(error)
         if value is None:

@@ -7,6 +7,7 @@ import pytest
 
 from heartbeat_tuner.adapters.workloads import container_env, manifests
 from heartbeat_tuner.adapters.workloads.container_env import SettingUnreadableError
+from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.domain.evidence import Pod
 from tests.support import manifests as made
 
@@ -54,7 +55,7 @@ def test_value_is_the_one_that_the_container_gets(
     env: list[dict[str, Any]] | None, env_from: list[dict[str, Any]] | None, milliseconds: int | None
 ) -> None:
     """Kubernetes' order: entries over sources, later sources over earlier ones."""
-    found = container_env.milliseconds(made.container(env=env, env_from=env_from), NAME, MAPS)
+    found = container_env.duration_in(made.container(env=env, env_from=env_from), NAME, MAPS)
     assert found == (None if milliseconds is None else timedelta(milliseconds=milliseconds))
 
 
@@ -64,7 +65,7 @@ def test_an_entry_without_a_value_is_an_empty_text(entry: dict[str, Any]) -> Non
     container = made.container(env=[entry], env_from=[made.from_map("base")])
     assert container_env.value(container, NAME, MAPS) == ""
     with pytest.raises(SettingUnreadableError, match=f'container app has {NAME}="", which is no whole number'):
-        container_env.milliseconds(container, NAME, MAPS)
+        container_env.duration_in(container, NAME, MAPS)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_an_entry_without_a_value_is_an_empty_text(entry: dict[str, Any]) -> Non
 def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> None:
     """Kafka's clients take whole milliseconds in 32 bits; the message names container, variable, value and rule."""
     with pytest.raises(SettingUnreadableError) as caught:
-        container_env.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
+        container_env.duration_in(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
     message = str(caught.value)
     assert f"container app has {NAME}=" in message
     assert "no whole number of milliseconds between 1 and 2147483647" in message
@@ -99,12 +100,20 @@ def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> Non
 def test_only_what_looks_like_a_duration_is_shown(value: str, shown: str) -> None:
     """The policy may name any variable; a status must not tell what a password is."""
     with pytest.raises(SettingUnreadableError, match=f"{NAME}={shown},"):
-        container_env.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
+        container_env.duration_in(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
+
+
+def test_a_duration_in_go_is_read_as_one_and_a_number_is_none() -> None:
+    """What an application in Go refuses is nothing that its settings can be."""
+    container = made.container(env=[made.literal(NAME, "1m30s"), made.literal("OTHER", "90000")])
+    assert container_env.duration_in(container, NAME, {}, Format.GO) == timedelta(seconds=90)
+    with pytest.raises(SettingUnreadableError, match="OTHER='90000', which is no duration as Go writes it"):
+        container_env.duration_in(container, "OTHER", {}, Format.GO)
 
 
 def test_the_longest_value_is_read() -> None:
     """A bound is a value still."""
-    assert container_env.milliseconds(made.container(env=[made.literal(NAME, "2147483647")]), NAME, {}) == timedelta(
+    assert container_env.duration_in(made.container(env=[made.literal(NAME, "2147483647")]), NAME, {}) == timedelta(
         milliseconds=2_147_483_647
     )
 

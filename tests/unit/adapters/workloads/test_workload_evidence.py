@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from heartbeat_tuner.adapters.workloads import workload_evidence
+from heartbeat_tuner.api import parsing
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase
 from tests.support import manifests, worlds
@@ -42,6 +43,19 @@ def test_the_order_of_pods_says_nothing() -> None:
         for given in (pods, pods[::-1])
     )
     assert forwards == backwards
+
+
+def test_the_values_of_an_application_in_go_are_durations_with_units() -> None:
+    """By the library of the policy: a Deployment does not say in which language its program is written."""
+    deployment = manifests.deployment()
+    deployment["metadata"] |= {"uid": "workload-1", "resourceVersion": "7"}
+    template = manifests.container(env=[manifests.literal("KAFKA_SESSION_TIMEOUT", "6s")])
+    deployment["spec"]["template"] = {"spec": {"containers": [template]}}
+    policy = parsing.policy_of(manifests.policy(spec={"client": {"library": "franz-go"}}))
+    made = workload_evidence.workload_of(policy, deployment, [], {}, template="1")
+    assert isinstance(made, Workload)
+    assert made.current is not None
+    assert made.current.settings.session_timeout == timedelta(seconds=6)
 
 
 CANARY: Final = Canary(

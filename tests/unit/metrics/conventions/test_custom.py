@@ -30,6 +30,13 @@ def test_an_unknown_convention_names_the_nearest(name: str, hint: str) -> None:
     assert hint in str(caught.value)
 
 
+def test_no_policy_names_what_can_only_be_unknown() -> None:
+    """The statistics of librdkafka lack heartbeats and evictions, whatever names a policy gives to the rest."""
+    with pytest.raises(ValueError, match="convention 'node-rdkafka-prometheus' is unknown"):
+        custom.known("node-rdkafka-prometheus")
+    assert "group-watcher" in {convention.name for convention in custom.CONVENTIONS}
+
+
 def test_an_own_name_stands_for_the_exporters() -> None:
     """For what is not named, the exporter's name holds; matchers are the exporter's own."""
     (adapted,) = custom.of_policy(Naming(names={"heartbeatRequests": "site_beats"}), "kafkajs")

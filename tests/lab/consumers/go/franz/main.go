@@ -3,6 +3,7 @@ package main
 
 import (
 	"log"
+	"net"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -22,6 +23,10 @@ func main() {
 	lab.Set("KAFKA_HEARTBEAT_INTERVAL", func(d time.Duration) { options = append(options, kgo.HeartbeatInterval(d)) })
 	lab.Set("KAFKA_FETCH_MAX_WAIT", func(d time.Duration) { options = append(options, kgo.FetchMaxWait(d)) })
 	lab.Set("KAFKA_REBALANCE_TIMEOUT", func(d time.Duration) { options = append(options, kgo.RebalanceTimeout(d)) })
+	if local := lab.LocalAddr(); local != nil {
+		dialer := net.Dialer{LocalAddr: local, Timeout: 10 * time.Second}
+		options = append(options, kgo.Dialer(dialer.DialContext))
+	}
 	client, err := kgo.NewClient(options...)
 	if err != nil {
 		log.Fatal(err)

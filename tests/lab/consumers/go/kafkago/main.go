@@ -16,7 +16,12 @@ func main() {
 		GroupID:     lab.Text("KAFKA_GROUP_ID"),
 		Topic:       lab.Text("KAFKA_TOPIC"),
 		StartOffset: kafka.FirstOffset,
-		Dialer:      &kafka.Dialer{ClientID: lab.Text("KAFKA_CLIENT_ID"), Timeout: 10 * time.Second, DualStack: true},
+		Dialer: &kafka.Dialer{
+			ClientID:  lab.Text("KAFKA_CLIENT_ID"),
+			LocalAddr: lab.LocalAddr(),
+			Timeout:   10 * time.Second,
+			DualStack: true,
+		},
 	}
 	lab.Set("KAFKA_SESSION_TIMEOUT", func(d time.Duration) { config.SessionTimeout = d })
 	lab.Set("KAFKA_HEARTBEAT_INTERVAL", func(d time.Duration) { config.HeartbeatInterval = d })

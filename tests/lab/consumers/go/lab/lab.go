@@ -4,6 +4,7 @@ package lab
 import (
 	"context"
 	"log"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -22,6 +23,14 @@ func Text(name string) string {
 
 // Brokers returns the addresses to ask first.
 func Brokers() []string { return strings.Split(Text("KAFKA_BROKERS"), ",") }
+
+// LocalAddr returns the address to connect from, which is the pod's where POD_IP says it; nil else.
+func LocalAddr() net.Addr {
+	if ip := net.ParseIP(os.Getenv("POD_IP")); ip != nil {
+		return &net.TCPAddr{IP: ip}
+	}
+	return nil
+}
 
 // Set calls use with the duration that a variable says, if it is set: the library's default holds else.
 func Set(name string, use func(time.Duration)) {

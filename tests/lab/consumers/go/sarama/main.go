@@ -33,6 +33,7 @@ func (handler) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.Co
 func main() {
 	config := sarama.NewConfig()
 	config.ClientID = lab.Text("KAFKA_CLIENT_ID")
+	config.Net.LocalAddr = lab.LocalAddr()
 	config.Version = sarama.V3_6_0_0
 	config.Consumer.Offsets.Initial = sarama.OffsetOldest
 	lab.Set("KAFKA_SESSION_TIMEOUT", func(d time.Duration) { config.Consumer.Group.Session.Timeout = d })

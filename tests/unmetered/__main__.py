@@ -1,0 +1,119 @@
+"""`python -m tests.unmetered`: every library of the laboratory, or those named, without client metrics.
+
+For each of them `trial` asks whether the operator's group watcher sees its evictions, as many as the broker's log has,
+and whether an applied change cures them. All run beside each other, since they mostly wait. `build/witness.json` has a
+row for each library, those that cannot be tried among them, with the reason.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from heartbeat_tuner.metrics.conventions import known_conventions, watched_groups
+from sandbox import kafka, progress, scenario
+from sandbox.environment import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.scenario import Operator
+from tests.e2e.operators import Operators
+from tests.lab.rows import ROWS, Row
+from tests.unmetered import bound_command
+from tests.unmetered.trial import Trial
+
+REPORT: Final = Path(__file__).parents[2] / "build" / "witness.json"
+
+MOST_PAUSES: Final = 14
+FEW_PAUSES: Final = 5
+"""Where no change can come of what the watcher sees, since policies of that library read another exporter."""
+
+KAFKAJS: Final = "kafkajs"
+"""Tried as well: without its exporter, to see that the watcher sees its evictions."""
+
+AT_A_TIME: Final = 6
+
+_EXPORTERS: Final = "policies of it read the metrics of its own exporter, which is not there, and not the group watcher"
+
+
+def impossible(row: Row) -> str:
+    """Return why a library cannot be tried here; an empty text if it can."""
+    if row.client not in known_conventions.IN_POLICIES:
+        return "no policy names it: its groups are not classic ones of consumers"
+    if row.client not in (*watched_groups.LIBRARIES, KAFKAJS):
+        return "policies of it read the client's own metrics, and not the group watcher"
+    if row.broker != kafka.VERSION:
+        return f"it needs a broker of Kafka {row.broker}, and the sandbox has {kafka.VERSION}"
+    return ""
+
+
+def try_row(sandbox: Sandbox, operator: Operator, row: Row) -> dict[str, Any]:
+    """Return what came of one library, as a row of the report; it is not ok, with a reason, where nothing can cure."""
+    watched = row.client in watched_groups.LIBRARIES
+    trial = Trial(sandbox, row)
+    try:
+        trial.deploy()
+        outcome = trial.run(operator, most_pauses=MOST_PAUSES if watched else FEW_PAUSES)
+        trial.team.delete()
+    except SandboxError as error:
+        progress.say("unmetered", f"{row.client} was not tried to the end: {error}")
+        return {"client": row.client, "ok": False, "error": _one_line(error)}
+    progress.say("unmetered", f"{row.client} has been tried: {outcome}")
+    line = {"client": row.client, **dataclasses.asdict(outcome), "ok": outcome.ok}
+    return {**line, "reason": _EXPORTERS} if outcome.seen and not watched else line
+
+
+def try_all(chosen: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the rows of the report, in the order of the laboratory."""
+    lines = {
+        row.client: {"client": row.client, "ok": False, "reason": why} for row in chosen if (why := impossible(row))
+    }
+    ready = []
+    for row in (row for row in chosen if row.client not in lines):
+        try:
+            bound_command.command(row)
+        except SandboxError as error:
+            lines[row.client] = {"client": row.client, "ok": False, "reason": _one_line(error)}
+        else:
+            ready.append(row)
+    with tempfile.TemporaryDirectory(prefix="unmetered-") as run_dir, Sandbox(Path(run_dir)) as sandbox:
+        scenario.install(sandbox)
+        operators = Operators(sandbox)
+        try:
+            operator = operators.get()
+            sandbox.prometheus.scrape_too("operator", operator.metrics_port, namespace="monitoring")
+            with ThreadPoolExecutor(AT_A_TIME) as pool:
+                for line in pool.map(lambda row: try_row(sandbox, operator, row), ready):
+                    lines[line["client"]] = line
+        finally:
+            operators.stop()
+    return [lines[row.client] for row in chosen]
+
+
+def _one_line(error: SandboxError) -> str:
+    return " ".join(str(error).split())[:500]
+
+
+def main() -> None:
+    """Try the libraries, write the report, and exit with status 1 if one is not ok without a reason."""
+    parser = argparse.ArgumentParser(description="What the group watcher sees of each client library.")
+    parser.add_argument("clients", nargs="*", help="of the laboratory; all by default")
+    asked = parser.parse_args()
+    known = {row.client: row for row in ROWS}
+    unknown = [name for name in asked.clients if name not in known]
+    if unknown:
+        sys.exit(f"there is no row {unknown[0]!r}; the rows are {', '.join(known)}")
+    lines = try_all([known[name] for name in asked.clients or known])
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    REPORT.write_text(json.dumps({"rows": lines}, indent=1) + "\n")
+    for line in lines:
+        progress.say("unmetered", json.dumps(line))
+    if not all(line["ok"] or "reason" in line for line in lines):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
