@@ -28,9 +28,9 @@ has the gross J of simulation over that of the formula.
 All that is of the engine alone. What a user gets is in `shipped`: the same fleets in the hands of the operator, by its
 own `decide`, hour by hour, with a policy that sets nothing but the mode Apply (`bench.as_shipped`). Nobody has watched
 the groups before, and each night what metrics showed under the values then in force is fitted. After 1, 14 and 30 days
-(`1d`, `14d`, `30d`) the values in force are judged, not what is recommended. Groups that no policy may name for their
-library are `refused`, and in no figure; those of the consumer protocol (KIP-848), of which the operator says that it
-changes nothing, are `only_shown`, and in `per_client` alone.
+(`1d`, `14d`, `30d`) the values in force are judged, not what is recommended. Groups whose library exports too little to
+be tuned by it are `refused`, and in no figure; those of the consumer protocol (KIP-848), of which the operator says
+that it changes nothing, are `only_shown`, and in `per_client` alone.
 
 - `captured_share`, `oracle_median`, `oracle_p90`: as above, with the same oracle, whose session may be of any length.
   `captured_share_without_top5` leaves out the 5 % of the groups in which most can be saved;

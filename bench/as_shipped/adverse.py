@@ -1,6 +1,6 @@
 """Worlds that our formulas did not make, each a fleet of its own: what the operator must not do harm in.
 
-All have the mix of kinds of `bench.fleets`, from seeds of their own, but for librdkafka, which no policy may name.
+All have the mix of kinds of `bench.fleets`, from seeds of their own, but for librdkafka, which exports too little.
 
 | world | what is adverse |
 |---|---|

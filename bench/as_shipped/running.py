@@ -52,7 +52,7 @@ class Running:
     """A fleet over days.
 
     Args:
-        lives: of all groups; those whose library no policy may name are left out.
+        lives: of all groups; those whose library exports too little are left out.
         plan: what is simulated.
     """
 

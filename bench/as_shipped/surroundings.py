@@ -7,7 +7,6 @@ from typing import Final
 from bench.as_shipped.lives import Life
 from bench.as_shipped.rows import CLUSTER
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.kafka_groups import (
     CONSUMER_MAX_SESSION,
     CONSUMER_MIN_SESSION,
@@ -19,6 +18,7 @@ from heartbeat_tuner.domain.kafka_groups import (
     Member,
 )
 from heartbeat_tuner.domain.policies import Mode, Policy
+from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.models.failure_profile import Rebalancing
 
 START: Final = datetime(2026, 1, 5, tzinfo=UTC)
@@ -32,8 +32,15 @@ CONSUMER_BROKER: Final = Cluster(3, CONSUMER_MIN_SESSION, CONSUMER_MAX_SESSION)
 
 
 def policy_of(life: Life) -> Policy | None:
-    """Return a policy that sets nothing but the mode Apply; None where none may name the library."""
+    """Return a policy that sets nothing but the mode Apply; None where the library exports too little to be tuned by.
+
+    The operator counts evictions of such groups itself, and decides by them alone; the worlds here do not draw those
+    counts.
+    """
     truth = life.group.truth
+    library = _LIBRARIES.get(truth.client, truth.client)
+    if library not in known_conventions.LIBRARIES:
+        return None
     kind = "Deployment" if truth.surge else "StatefulSet"
     body = {
         "metadata": {
@@ -47,14 +54,11 @@ def policy_of(life: Life) -> Policy | None:
             "groupId": life.name,
             "clusterRef": CLUSTER,
             "workloadRef": {"kind": kind, "name": life.name, "container": "app"},
-            "client": {"library": _LIBRARIES.get(truth.client, truth.client)},
+            "client": {"library": library},
             "mode": Mode.APPLY.value,
         },
     }
-    try:
-        return parsing.policy_of(body)
-    except InvalidPolicyError:
-        return None
+    return parsing.policy_of(body)
 
 
 @functools.cache

@@ -146,8 +146,8 @@ def test_rows_are_of_the_contract_and_count_what_was_watched() -> None:
     assert blocks == [5 * 960]
 
 
-def test_a_library_that_no_policy_may_name_is_refused() -> None:
-    """Nobody tunes librdkafka today, so its groups are in no figure."""
+def test_a_library_that_exports_too_little_is_refused() -> None:
+    """Groups on librdkafka are decided by their evictions alone, which nobody draws here: they are in no figure."""
     running = Running([Life(group(Kind.LIBRDKAFKA)), Life(group(Kind.CLEAN))], Plan(days=1))
     assert [life.group.kind for life in running.refused] == [Kind.LIBRDKAFKA]
     assert [group.life.group.kind for group in running.groups] == [Kind.CLEAN]
