@@ -100,8 +100,8 @@ def test_others_are_left_alone(
 ) -> None:
     """No id that they do not have, no mark, no Lease."""
     assert all(replica.process.alive() for replica in replicas)
-    shop.apply(*policies)
-    shop.apply(deployment(2, *env))
+    for document in (*policies, deployment(2, *env)):
+        shop.apply(document)
     pods = shop.await_pods(2)
     assert ids_of(pods) == [item["value"] for item in env] * 2 or ids_of(pods) == ["", ""]
     assert not any(SLOT_LABEL in pod["metadata"]["labels"] for pod in pods)
