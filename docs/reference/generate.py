@@ -122,7 +122,7 @@ def reason_page() -> str:
 def metrics() -> str:
     """Return the page on the operator's own metrics."""
     lines = [GENERATED, "# The operator's own metrics", "", "| metric | type | labels | meaning |", "|---|---|---|---|"]
-    of_policies = {one.full_name for one in exposed.FAMILIES}
+    of_policies = {family.full_name for family in exposed.FAMILIES}
     for family in Telemetry().registry.collect():
         name = f"{family.name}_total" if family.type == "counter" else family.name
         if name in of_policies:

@@ -26,7 +26,7 @@ class BoundSocket(socket.socket):
             self.bind((os.environ["POD_IP"], 0))
 
 
-socket.socket = BoundSocket  # type: ignore[misc]
+socket.socket = BoundSocket  # type: ignore[misc] # the client makes its own sockets
 program = Path(sys.argv[1])
 sys.path.insert(0, str(program.parent))
 runpy.run_path(str(program), run_name="__main__")

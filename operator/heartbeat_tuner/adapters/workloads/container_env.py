@@ -93,7 +93,7 @@ def duration(text: str, form: Format, *, where: str, name: str, remedy: str) -> 
     """Return the duration that the value of an environment variable says.
 
     Raises:
-        SettingUnreadableError: it is none of that form, or more milliseconds than 32 bits hold.
+        SettingUnreadableError: the value has another form, or is more milliseconds than 32 bits hold.
     """
     try:
         return form.parse(text)

@@ -238,7 +238,7 @@ def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_m
 
 
 def longest_alike(table: SessionTable, allowed_ones: Mask, index: int) -> int:
-    """Return the place of the longest usual S that costs hardly more than the cheapest one: it evicts less.
+    """Return the place of the longest usual S that costs hardly more than the cheapest S: it evicts less.
 
     Args:
         table: of all S with one beat.

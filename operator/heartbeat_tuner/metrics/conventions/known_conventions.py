@@ -22,8 +22,8 @@ OF_GROUPS: Final = tuple(
     and (convention.group_label or convention.client_label)
     and convention not in watched_groups.CONVENTIONS
 )
-"""Those of consumers whose group can be told: the others say nothing of one. What the operator itself counts of every
-group is not among them: it does not show which library a group's consumers run."""
+"""Those whose metrics name the group. What the operator itself counts of every group is not among them: it does not
+show which library a group's consumers run."""
 
 LIBRARIES: Final = ("java", "kafkajs", "spring", "streams")
 """The client libraries whose consumers export enough to be tuned by it."""

@@ -1,4 +1,4 @@
-"""What the operator's own group watcher counts, for consumers whose libraries export nothing that tells of evictions.
+"""What the operator's own group watcher counts, for consumers whose libraries export nothing that shows evictions.
 
 It knows of evictions that the broker's descriptions of a group show, and of nothing else: no heartbeats, no joins, no
 polls. So evictions are a lower bound, and no count of none is a proof of quiet.

@@ -65,7 +65,7 @@ class WatchedGroup:
         disturbed_until: until when members may still join again for what happened to the coordinator.
         mass_rejoin: when all members had new ids at once; None if that was not seen.
         quiet: the last description that shows no rebalance; None if there was none.
-        moving: the first and the last description of the rebalance under way; None while there is none.
+        moving: the first and the last description of the rebalance under way; None outside a rebalance.
     """
 
     at: datetime | None = None
