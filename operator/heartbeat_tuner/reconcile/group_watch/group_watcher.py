@@ -58,6 +58,9 @@ class _GroupCounts:
         """Count what one more description shows."""
         self.watched, events = member_changes.observe(self.watched, view, poll_limit=poll_limit)
         self.last = view
+        names = {pod.name for pod in view.pods}
+        for gone in [key for key in self.new_ids if key[0] not in names]:
+            del self.new_ids[gone]  # it has no series any more, and pods come and go as long as a leadership lasts
         for event in events:
             if isinstance(event, NewId):
                 self.new_ids[event.pod, event.certainty] += 1

@@ -60,6 +60,18 @@ async def test_an_eviction_is_counted_for_its_pod() -> None:
     assert evictions(await catch_up(watcher, 80)) == {("orders-0", "certain"): 1.0}
 
 
+async def test_a_pod_that_is_gone_is_forgotten() -> None:
+    """It has no series any more; a leadership of months sees many pods come and go."""
+    watcher = GroupWatcher()
+    for seconds, members in ((0, [FIRST, SECOND]), (5, [SECOND]), (10, [BACK, SECOND])):
+        show(watcher, seconds, members)
+    assert evictions(await catch_up(watcher, 20))
+    show(watcher, 30, [SECOND])
+    await catch_up(watcher, 40, pods=[PODS[1]])
+    show(watcher, 50, [SECOND])
+    assert not evictions(await catch_up(watcher, 60))
+
+
 async def test_all_pods_begin_at_zero() -> None:
     """A counter that is born with its first event shows Prometheus none."""
     watcher = GroupWatcher()
