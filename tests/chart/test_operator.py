@@ -281,6 +281,13 @@ def test_pods_are_placed_as_said(full: Rendered) -> None:
     assert pod["spec"]["containers"][0]["imagePullPolicy"] == "Always"
 
 
+def test_services_have_the_ip_families_that_are_asked_for(full: Rendered, minimal: Rendered) -> None:
+    """Both Services; where nothing is asked for, the cluster decides."""
+    services = [item for item in full.objects if item["kind"] == "Service"]
+    assert [item["spec"]["ipFamilyPolicy"] for item in services] == ["PreferDualStack"] * 2
+    assert not [item for item in minimal.objects if "ipFamilyPolicy" in item.get("spec", {})]
+
+
 def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendered, minimal: Rendered) -> None:
     """In that order."""
     images = [
