@@ -55,7 +55,7 @@ class ConditionStatus(enum.StrEnum):
 
 
 class ConditionType(enum.StrEnum):
-    """Types of conditions, in the order in which they become true."""
+    """Types of conditions, in the order in which they become true; the last one is about another protocol."""
 
     READY = "Ready"
     METRICS_AVAILABLE = "MetricsAvailable"
@@ -64,12 +64,13 @@ class ConditionType(enum.StrEnum):
     RECOMMENDED = "Recommended"
     APPLIED = "Applied"
     VERIFIED = "Verified"
+    CONSUMER_PROTOCOL_READY = "ConsumerProtocolReady"
 
 
 class Condition(Model):
     """Condition of the policy, as `metav1.Condition`."""
 
-    type: ConditionType
+    type: Annotated[ConditionType, open_word(f"Type of the condition: {', '.join(ConditionType)}.")]
     status: ConditionStatus
     reason: OpenReason
     message: Annotated[str, Field(max_length=MAX_MESSAGE)]
