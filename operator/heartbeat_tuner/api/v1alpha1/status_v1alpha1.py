@@ -40,8 +40,6 @@ MAX_CONDITIONS: Final = 10
 AT_BROKER: Final = {"consumer": "Consumer", "streams": "Streams", "share": "Share"}
 """What `groupProtocol` says of groups whose session and heartbeat are the broker's, by `Group.kind`."""
 
-"""The protocol of a KIP-848 group, as `groupProtocol` names it."""
-
 OpenReason = Annotated[Reason, open_word("Reason for the result. docs/reference/reasons.md explains each.")]
 OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Unproven, Change, Infeasible or Unknown.")]
 

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Finding
 
-_REFUSED: Final = (Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL)
+_OF_THE_GROUP: Final = (Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL)
 _IN_ENVIRONMENT: Final = frozenset({ValueSource.POD, ValueSource.TEMPLATE})
 _GIVEN: Final = frozenset({*_IN_ENVIRONMENT, ValueSource.POLICY})
 """Where a value was found that the client is given; the policy declares what the code sets."""
@@ -42,7 +42,7 @@ def readiness(policy: Policy, workload: Workload, group: Group, cluster: Cluster
         phrase = "{client} has no consumer protocol, and stays in classic groups: {instead}"
         text = say(phrase, client=client.title, instead=consumer_protocol.INSTEAD[client.name])
         return Finding(Reason.LIBRARY_LACKS_PROTOCOL, text)
-    found = [
+    hindrances = [
         *_of_brokers(cluster),
         *_of_settings(policy, workload, workload.current, client, support),
         *_of_assignor(group),
@@ -50,7 +50,7 @@ def readiness(policy: Policy, workload: Workload, group: Group, cluster: Cluster
     ]
     phrase = "nothing hinders a rolling update with {switch}: the group is converted when the first new member joins"
     ready = Finding(Reason.PROTOCOL_READY, say(phrase, switch=support.switch))
-    first, *others = found or [ready]
+    first, *others = hindrances or [ready]
     texts = (first.message, *(other.message for other in others), *_warnings(policy, workload, group, cluster))
     return Finding(first.reason, join(". ", texts))
 
@@ -69,7 +69,7 @@ def _of_settings(
 ) -> Iterator[Finding]:
     if client.ignores_broker_settings:
         return
-    given = [setting for setting in _REFUSED if current.sources.get(setting) in _GIVEN]
+    given = [setting for setting in _OF_THE_GROUP if current.sources.get(setting) in _GIVEN]
     if not given:
         return
     variables = {name: policy.env_names.get(name) for name in given if current.sources[name] in _IN_ENVIRONMENT}
