@@ -66,20 +66,19 @@ class Record:
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.
-        beat_period: median time between accepted heartbeats of one member; None where too few were counted between two
-            scrapes.
+        beat_period: median time between accepted heartbeats of one member; None where too few were counted.
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
-        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
-            broker alone showed it, by when.
+        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds; by when, where the broker showed it.
         beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
             members for at least so long; zero where it is not known.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
+        as_described: whether `evictions` are the broker's word, since nothing of the library's exporter is there.
         hidden: why members of a group of the consumer protocol may have been fenced unseen; None where `evictions` is
             all of them, but for those of one pod within 90 s, which count as one.
     """
@@ -102,6 +101,7 @@ class Record:
     evicted_pods: tuple[str, ...] = ()
     poll_gap_pods: tuple[str, ...] = ()
     hidden: HiddenFencings | None = None
+    as_described: bool = False
 
     @property
     def span(self) -> timedelta:
