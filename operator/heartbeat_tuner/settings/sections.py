@@ -102,3 +102,10 @@ class KubernetesSettings(Section):
     timeout: Timeout = timedelta(seconds=30)
     namespaces: Annotated[tuple[Name, ...], AfterValidator(_each_once)] = ()
     """Where policies and workloads are looked after; everywhere if empty."""
+
+
+class WatchedKubernetesSettings(KubernetesSettings):
+    """How the operator talks to the API server, and which kinds it looks at there beyond those of Kubernetes itself."""
+
+    argo_rollouts: bool = False
+    """Whether policies may name Rollouts of Argo Rollouts: needs rights on them."""
