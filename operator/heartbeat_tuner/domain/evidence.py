@@ -72,8 +72,7 @@ class Record:
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
         evicted_at_s: when each of `evictions` happened, in order, in Unix seconds; by when, where the broker showed it.
-        beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
-            members for at least so long; zero where it is not known.
+        beats_timed_for: for how long more than half of the members' beats were counted for `beat_period`; zero without.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
         as_described: whether `evictions` are the broker's word, since nothing of the library's exporter is there.
