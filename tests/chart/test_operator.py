@@ -244,12 +244,13 @@ def test_its_own_values_reach_the_configuration(helm: Helm, tmp_path: Path) -> N
         "maxConcurrentRollouts": 0,
         "shards": 2,
         "kubernetesTimeout": "5s",
+        "argoRollouts": True,
         "leaderElection": {"leaseDuration": "30s", "renewDeadline": "20s", "retryPeriod": "4s"},
     }
     others = {"prometheus": {"maxAnswerBytes": 1_000_000_000}, "kafka": {"timeout": "7s"}}
     found = loaded(helm.render(VARIANTS["minimal"], {"operator": own, **others}), tmp_path)
     assert (found.interval.seconds, found.kubernetes.timeout.seconds, found.kafka.timeout.seconds) == (30, 5, 7)
-    assert (found.rollout.max_concurrent, found.shards) == (0, 2)
+    assert (found.rollout.max_concurrent, found.shards, found.kubernetes.argo_rollouts) == (0, 2, True)
     election = found.leader_election
     assert [item.seconds for item in (election.lease_duration, election.renew_deadline, election.retry_period)] == [
         30,
@@ -279,6 +280,13 @@ def test_pods_are_placed_as_said(full: Rendered) -> None:
     assert pod["spec"]["priorityClassName"] == "system-cluster-critical"
     assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
     assert pod["spec"]["containers"][0]["imagePullPolicy"] == "Always"
+
+
+def test_services_have_the_ip_families_that_are_asked_for(full: Rendered, minimal: Rendered) -> None:
+    """Both Services; where nothing is asked for, the cluster decides."""
+    services = [item for item in full.objects if item["kind"] == "Service"]
+    assert [item["spec"]["ipFamilyPolicy"] for item in services] == ["PreferDualStack"] * 2
+    assert not [item for item in minimal.objects if "ipFamilyPolicy" in item.get("spec", {})]
 
 
 def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendered, minimal: Rendered) -> None:

@@ -178,6 +178,7 @@ def test_every_setting_can_be_reached() -> None:
     }
     by_value = {
         "interval": "operator.interval",
+        "kubernetes.argoRollouts": "operator.argoRollouts",
         "kubernetes.namespaces": "watchNamespaces",
         "kubernetes.timeout": "operator.kubernetesTimeout",
         "rollout.maxConcurrent": "operator.maxConcurrentRollouts",
