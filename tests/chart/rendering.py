@@ -28,7 +28,7 @@ WITHOUT_MONITORING: Final = {"monitoring": {"serviceMonitor": {"enabled": False}
 
 _TIMEOUT_S: Final = 60.0
 _GARBAGE: Final = "off"
-"""A Helm ends before collecting pays: it takes 0.11 s of a core instead of 0.14 s."""
+"""A Helm that renders ends before collecting pays: it takes 0.11 s of a core instead of 0.14 s."""
 
 Values: TypeAlias = Mapping[str, Any]
 
@@ -113,7 +113,7 @@ class Helm:
             text=True,
             check=False,
             timeout=_TIMEOUT_S,
-            env={**os.environ, "GOGC": _GARBAGE},
+            env={**os.environ, "GOGC": _GARBAGE} if words[0] == "template" else None,
         )
         if done.returncode != 0:
             raise RefusedError(done.stdout + done.stderr)
