@@ -54,6 +54,28 @@ def build(target: str) -> Path:
     return archive
 
 
+def build_release(target: str, checkout: Path, called: str, made_at_s: int) -> None:
+    """Build an image of another checkout into the store, with one time for all its files.
+
+    Args:
+        target: of the checkout's Dockerfile.
+        checkout: the folder.
+        called: the image's name and tag in the store.
+        made_at_s: seconds since 1970.
+
+    Raises:
+        PrerequisiteMissingError: not run as root, or no Debian system.
+        SandboxError: the build failed; the message carries the end of what it said.
+    """
+    if reason := obstacle():
+        raise PrerequisiteMissingError(f"The sandbox cannot build images: {reason}")
+    debian.ensure(*_TOOLS)
+    with cache.lock("images"):
+        arguments = {"PYTHON": _python(), "SOURCE_DATE_EPOCH": str(made_at_s)}
+        dockerfile = checkout / "Dockerfile"
+        buildah.build(called, checkout, dockerfile=dockerfile, target=target, arguments=arguments, made_at_s=made_at_s)
+
+
 def _build_pause(_target: str, called: str) -> None:
     with tempfile.TemporaryDirectory() as context:
         shutil.copy(Binaries().path_of_own("pause"), context)

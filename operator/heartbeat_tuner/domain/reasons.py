@@ -16,6 +16,7 @@ class Reason(enum.StrEnum):
     # Ready
     WATCHING = "Watching"  # everything that the policy names exists
     WORKLOAD_NOT_FOUND = "WorkloadNotFound"  # the Deployment does not exist
+    WORKLOAD_UNSUPPORTED = "WorkloadUnsupported"  # a Rollout that is not watched, or whose template stands elsewhere
     CONTAINER_NOT_FOUND = "ContainerNotFound"  # the Deployment has no container of that name
     GROUP_NOT_FOUND = "GroupNotFound"  # the Kafka cluster does not know the consumer group
     GROUP_UNREADABLE = "GroupUnreadable"  # the Kafka cluster refused to describe the consumer group
@@ -81,7 +82,7 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # another rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody removed or replaced the operator's values; it does not write them again
     FAILED_BEFORE = "FailedBefore"  # the operator reverted these values before, and there is little new evidence
-    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused, or the StatefulSet has a partition
+    ROLLOUT_PAUSED = "RolloutPaused"  # the workload is paused, or the StatefulSet has a partition
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # the current value cannot be read, only assumed
     REBALANCING = "Rebalancing"  # the group is rebalancing, and the change can wait
@@ -111,6 +112,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
     {
         Reason.WATCHING: "Nothing.",
         Reason.WORKLOAD_NOT_FOUND: "Correct `workloadRef`, or create the Deployment.",
+        Reason.WORKLOAD_UNSUPPORTED: "Do what the message says ([Argo Rollouts](../how-to/argo-rollouts.md)).",
         Reason.CONTAINER_NOT_FOUND: "Correct `workloadRef.container`.",
         Reason.GROUP_NOT_FOUND: "Correct `groupId` or `clusterRef`, or start the consumers.",
         Reason.GROUP_UNREADABLE: "Grant the right in the message ([Kafka rights](../how-to/kafka-security.md)).",

@@ -20,6 +20,7 @@ from typing import Any, Final
 import structlog
 
 from heartbeat_tuner.adapters.kafka import cluster_bounds, described_configs, group_alteration, kafka_access
+from heartbeat_tuner.adapters.kafka.batched_groups import BatchedGroups
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
@@ -153,6 +154,7 @@ class _Cluster:
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
         self._told_s = float("-inf")
+        self._batched = BatchedGroups(name)
         self._undescribed = UndescribedGroups(self._answers)
 
     def describe(self, group_ids: list[str], within_s: float) -> _Described:
@@ -161,13 +163,17 @@ class _Cluster:
         try:
             # Why nobody is let in is known soon, and only here.
             self._nodes(client)
-            reading = self._reader.read(client, group_ids, self._answers.understood, within_s=within_s)
-            if not reading.answered:
+            until_s = time.monotonic() + within_s
+            batched = self._batched.described(client.keys, group_ids, within_s=min(self._timeout_s, within_s))
+            alone = [group_id for group_id in group_ids if group_id not in batched]
+            left_s = until_s - time.monotonic()
+            reading = self._reader.read(client, alone, self._answers.understood, within_s=left_s)
+            if not (batched or reading.answered):
                 raise client.silence()
             answered = self._undescribed.filled_in(
                 client.keys.properties, reading.answered, within_s=min(self._timeout_s, within_s)
             )
-            configured = self._with_configs(client, answered, within_s=min(CONFIGS_S, within_s))
+            configured = self._with_configs(client, {**batched, **answered}, within_s=min(CONFIGS_S, within_s))
         except ClusterUnreachableError:
             if not client.waiting:  # with its connections, and what it remembers of coordinators
                 self._retire()
@@ -176,6 +182,7 @@ class _Cluster:
 
     def rest(self) -> None:
         """End all connections; the next reading makes new ones."""
+        self._batched.close()
         self._retire()
         for client in self._retired:
             client.close()
@@ -191,7 +198,7 @@ class _Cluster:
                 if not client.waiting:
                     self._retire()
                 raise
-        return self._bounds[1]
+        return dataclasses.replace(self._bounds[1], describes_batches=self._batched.serves)
 
     def _connected(self) -> KafkaClient:
         """Return the client, a new one if a file changed, or a request was never answered."""

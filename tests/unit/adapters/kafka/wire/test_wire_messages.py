@@ -104,7 +104,7 @@ def test_other_answers_are_read() -> None:
     """Where a group's coordinator is, which requests there are, and how a login goes."""
     found = text("orders") + number(3, 4) + text("kafka-3") + number(9092, 4) + number(0, 2) + b"\0" + TAGS
     (coordinator,) = wire_messages.find_coordinators(["orders"]).answer(HEAD + number(0, 4) + array(found) + TAGS, 7)
-    assert coordinator == GroupCoordinator("orders", "kafka-3", 9092, 0, "")
+    assert coordinator == GroupCoordinator("orders", 3, "kafka-3", 9092, 0, "")
     versions = HEAD[:4] + number(0, 2) + number(1, 4) + number(89, 2) + number(0, 2) + number(1, 2)
     assert wire_messages.api_versions().answer(versions, 7) == {89: (0, 1)}
     shaken = HEAD[:4] + number(33, 2) + number(1, 4) + wire_format.old_text("PLAIN")
