@@ -47,7 +47,8 @@ def build(
         dockerfile: what to do.
         target: the stage that is wanted; the last one if empty.
         arguments: values of the Dockerfile's ARG lines.
-        made_at_s: the time that image and files get, in seconds since 1970; None leaves both as they are.
+        made_at_s: the time that image and files get, in seconds since 1970, for which everything is built again; None
+            leaves times as they are.
 
     Raises:
         SandboxError: the build failed; the message carries the end of what it said.
@@ -56,7 +57,8 @@ def build(
     words += [f"--volume={path}:{path}:ro" for path in _MACHINE_FILES if path.exists()]
     words += [f"--build-arg={name}={value}" for name, value in (arguments or {}).items()]
     words += [f"--target={target}"] if target else []
-    words += [f"--timestamp={made_at_s}"] if made_at_s is not None else []
+    # A layer of an earlier build has the times of its files.
+    words += [f"--timestamp={made_at_s}", "--no-cache"] if made_at_s is not None else []
     words += ["--file", dockerfile, context]
     commands.run("images", f"building {reference}", [*_program(), *words], timeout_s=_BUILD_TIMEOUT_S)
 
