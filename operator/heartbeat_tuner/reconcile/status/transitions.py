@@ -39,6 +39,7 @@ _OF_THE_OBJECTIVE: Final = frozenset(
 OF_READY: Final = frozenset(
     {
         Reason.WORKLOAD_NOT_FOUND,
+        Reason.WORKLOAD_UNSUPPORTED,
         Reason.CONTAINER_NOT_FOUND,
         Reason.GROUP_NOT_FOUND,
         Reason.GROUP_UNREADABLE,
