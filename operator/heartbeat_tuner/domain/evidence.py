@@ -71,12 +71,11 @@ class Record:
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
-        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
-            broker alone showed it, by when.
-        beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
-            members for at least so long; zero where it is not known.
+        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds; by when, where the broker showed it.
+        beats_timed_for: for how long more than half of the members' beats were counted for `beat_period`; zero without.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
+        as_described: whether `evictions` are the broker's word, since nothing of the library's exporter is there.
         hidden: why members of a group of the consumer protocol may have been fenced unseen; None where `evictions` is
             all of them, but for those of one pod within 90 s, which count as one.
     """
@@ -99,6 +98,7 @@ class Record:
     evicted_pods: tuple[str, ...] = ()
     poll_gap_pods: tuple[str, ...] = ()
     hidden: HiddenFencings | None = None
+    as_described: bool = False
 
     @property
     def span(self) -> timedelta:

@@ -60,6 +60,15 @@ class Reason(enum.StrEnum):
     TOO_EARLY = "TooEarly"  # no model says how many evictions to expect, and too few days were counted to tell
     ABOVE_OBJECTIVE = "AboveObjective"  # more evictions are expected than it allows, or were counted
 
+    # ConsumerProtocolReady
+    PROTOCOL_READY = "ProtocolReady"  # nothing hinders a rolling update to the consumer protocol (KIP-848)
+    LIBRARY_LACKS_PROTOCOL = "LibraryLacksProtocol"  # the client library has only classic groups
+    BROKERS_LACK_PROTOCOL = "BrokersLackProtocol"  # the cluster's feature group.version is 0
+    SETTINGS_REFUSED = "SettingsRefused"  # the client would refuse to start with what the pods' environment sets
+    ASSIGNOR_LACKS_COUNTERPART = "AssignorLacksCounterpart"  # brokers have no counterpart of the group's assignor
+    BROKERS_NOT_READ = "BrokersNotRead"  # no broker said in time which features the cluster has turned on
+    CLIENT_VERSION_UNKNOWN = "ClientVersionUnknown"  # nothing else hinders, and the library's version is not known
+
     # Applied
     APPLIED = "Applied"  # ready pods run with the operator's values, and have been ready for a minute
     ROLLING_OUT = "RollingOut"  # the operator wrote values; not all pods run with them yet, or not for a minute
@@ -140,6 +149,13 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.LIKELY_WITHIN: "Nothing. More days of history make the bound narrower.",
         Reason.TOO_EARLY: "Nothing, or [fit the models](../how-to/fit.md) to weeks of history: that takes a day.",
         Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth` or `maxDetectionTime`.",
+        Reason.PROTOCOL_READY: "Migrate in a rolling update, if you want to ([how](../how-to/check.md)).",
+        Reason.LIBRARY_LACKS_PROTOCOL: "Nothing; or move to the library in the message.",
+        Reason.BROKERS_LACK_PROTOCOL: "Nothing; or update the brokers, then the feature in the message.",
+        Reason.SETTINGS_REFUSED: "Remove the variables in the same rollout ([their writer](../how-to/remove.md)).",
+        Reason.ASSIGNOR_LACKS_COUNTERPART: "Move the classic group to range, roundrobin, sticky or cooperative-sticky.",
+        Reason.BROKERS_NOT_READ: "Wait; the operator asks again within five minutes.",
+        Reason.CLIENT_VERSION_UNKNOWN: "Compare the version that runs with the one in the message.",
         Reason.APPLIED: "Nothing.",
         Reason.ROLLING_OUT: "Wait.",
         Reason.ROLLOUT_FAILED: "Read the pods' logs; the operator [reverts](../how-to/reverted.md) its values.",

@@ -82,7 +82,7 @@ Port = Annotated[int, Field(ge=1, le=65_535)]
 class HttpSettings(Section):
     """Where own metrics and, at a port of their own, probes answer."""
 
-    address: str = "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside the pod
+    address: str = ""  # all of them: the kubelet and Prometheus come from outside the pod
     port: Port = 8080
     probe_port: Port = 8081
 
