@@ -29,19 +29,20 @@ RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install \
       --no-cache-dir --no-compile --no-deps --no-index /dist/*.whl
 
 # The fit's image: the operator's command, and Spark. Spark comes as source, and is no part of the operator's image (500 MB).
-# With bytecode, since each of Spark's Python processes would compile for itself.
+# With bytecode, since each of Spark's Python processes would compile for itself; by hash, since files lose their times.
 FROM tools AS build-fitting
 COPY requirements/fit.lock requirements/
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --require-hashes --no-build-isolation --wheel-dir /wheels -r requirements/fit.lock \
  && python -m venv --without-pip /opt/heartbeat-tuner \
- && /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-deps --no-index /wheels/*.whl
+ && /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-compile --no-deps --no-index /wheels/*.whl
 COPY --from=wheel /dist /dist
-RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-deps --no-index /dist/*.whl
+RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-compile --no-deps --no-index /dist/*.whl \
+ && /opt/heartbeat-tuner/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/heartbeat-tuner/lib
 
 FROM ${PYTHON} AS fitting
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps \
- && rm -rf /var/lib/apt/lists/* \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/ldconfig/aux-cache /var/log/* \
  && echo 'heartbeat-tuner:x:65532:65532::/tmp:/usr/sbin/nologin' >> /etc/passwd
 COPY --from=build-fitting /opt/heartbeat-tuner /opt/heartbeat-tuner
 ENV PATH=/opt/heartbeat-tuner/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
@@ -49,13 +50,19 @@ USER 65532:65532
 ENTRYPOINT ["heartbeat-tuner"]
 CMD ["fit", "--help"]
 
-FROM ${PYTHON} AS operator
+# The operator's image has of its base what the interpreter needs, and no shell.
+FROM ${PYTHON} AS root
 COPY --from=build /opt/heartbeat-tuner /opt/heartbeat-tuner
-# No bytecode is written: the root file system is meant to be read-only. The Kubernetes client does not load without a HOME,
-# and the user has no entry in /etc/passwd that would name one.
+COPY release/interpreter_root.py /
+RUN python /interpreter_root.py /opt/heartbeat-tuner /image
+
+FROM scratch AS operator
+COPY --from=root /image /
+COPY --from=build /opt/heartbeat-tuner /opt/heartbeat-tuner
+# No bytecode is written: the root file system is meant to be read-only. The Kubernetes client does not load without a HOME.
 # Answers of Prometheus are large and short-lived. The C library keeps freed memory for later unless these are set: at 3,000
 # policies the process then took 411 MiB instead of 346.
-ENV PATH=/opt/heartbeat-tuner/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
+ENV PATH=/opt/heartbeat-tuner/bin HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=262144 MALLOC_TRIM_THRESHOLD_=262144
 USER 65532:65532
 EXPOSE 8080 8081

@@ -7,8 +7,9 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
+RELEASE := $(VENV)/.release
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site krew locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +17,7 @@ help:  ## Print this help
 demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure (KEEP=1 keeps it running)
 	@$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
 
-test: $(INSTALLED) $(SPARK) $(SITE)  ## Run everything that CI runs
+test: $(INSTALLED) $(SPARK) $(SITE) $(RELEASE)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
 lint unit integration chart e2e-java faults trust: $(INSTALLED) $(SITE)  ## Run one ring of the tests
@@ -129,8 +130,8 @@ docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from 
 docs-site: $(INSTALLED) $(SITE)  ## Build the documentation as a site with a search, without network; build/site
 	@$(PYTHON) -m tests.documentation.site
 
-krew: $(INSTALLED)  ## Build the kubectl plugin for krew, and its manifest, from this version (URL=https://... of a release); build/krew
-	@$(PYTHON) -m tests.krew $(if $(URL),--url $(URL))
+release: $(INSTALLED) $(RELEASE)  ## Make a release of the newest commit in dist/ (PARTS="python plugin chart" without images, which need root; REGISTRY= URL= KEY=)
+	@$(PYTHON) -m release $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(URL),--url $(URL)) $(if $(KEY),--key $(KEY)) $(PARTS)
 
 docs-check: $(INSTALLED)  ## Check words, links and commands of all pages and of what users read elsewhere
 	@$(PYTHON) -m tests.documentation
@@ -143,6 +144,7 @@ locks:  ## Pin the Python dependencies anew (needs uv)
 	$(COMPILE) pyproject.toml --extra operator --extra fit -c requirements/dev.lock -o requirements/fit.lock
 	printf 'duckdb>=2.0\n' | $(COMPILE) - -o requirements/bench.lock
 	printf 'mkdocs-material>=9.8\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/docs.lock
+	printf 'cyclonedx-bom>=7.5\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/release.lock
 	printf 'cosmic-ray>=8.7\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/mutants.lock
 	printf 'hatchling>=1.27\nsetuptools>=80\n' | $(COMPILE) - -o requirements/build.lock
 
@@ -177,6 +179,12 @@ $(BENCH): requirements/bench.lock $(INSTALLED)
 # What makes a site of the pages; only its test and `make docs-site` need it.
 $(SITE): requirements/docs.lock $(INSTALLED)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/docs.lock
+	@$(PYTHON) -m pip --disable-pip-version-check check
+	@touch $@
+
+# What lists the parts of a release; only `make release` and its test need it.
+$(RELEASE): requirements/release.lock $(INSTALLED)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/release.lock
 	@$(PYTHON) -m pip --disable-pip-version-check check
 	@touch $@
 

@@ -72,6 +72,7 @@ RINGS = (
                 "sandbox",
                 "tests",
                 "bench",
+                "release",
                 "docs",
                 "charts",
                 "README.md",

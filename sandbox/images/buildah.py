@@ -31,7 +31,13 @@ def exists(reference: str) -> bool:
 
 
 def build(
-    reference: str, context: Path, *, dockerfile: Path, target: str = "", arguments: Mapping[str, str] | None = None
+    reference: str,
+    context: Path,
+    *,
+    dockerfile: Path,
+    target: str = "",
+    arguments: Mapping[str, str] | None = None,
+    made_at_s: int | None = None,
 ) -> None:
     """Build an image into the store; what has not changed since the last time is taken from there.
 
@@ -41,6 +47,8 @@ def build(
         dockerfile: what to do.
         target: the stage that is wanted; the last one if empty.
         arguments: values of the Dockerfile's ARG lines.
+        made_at_s: the time that image and files get, in seconds since 1970, for which everything is built again; None
+            leaves times as they are.
 
     Raises:
         SandboxError: the build failed; the message carries the end of what it said.
@@ -49,6 +57,8 @@ def build(
     words += [f"--volume={path}:{path}:ro" for path in _MACHINE_FILES if path.exists()]
     words += [f"--build-arg={name}={value}" for name, value in (arguments or {}).items()]
     words += [f"--target={target}"] if target else []
+    # A layer of an earlier build has the times of its files.
+    words += [f"--timestamp={made_at_s}", "--no-cache"] if made_at_s is not None else []
     words += ["--file", dockerfile, context]
     commands.run("images", f"building {reference}", [*_program(), *words], timeout_s=_BUILD_TIMEOUT_S)
 
@@ -56,6 +66,18 @@ def build(
 def write_archive(reference: str, archive: Path) -> None:
     """Write an image of the store, with its name, as a docker-archive for `ctr images import` or `docker load`."""
     words = [*_program(), "push", "--quiet", reference, f"docker-archive:{archive}:{reference}"]
+    commands.run("images", f"writing {reference}", words)
+
+
+def write_layout(reference: str, layout: Path, name: str) -> None:
+    """Write an image of the store into a folder in OCI's image layout, beside those that are there.
+
+    Args:
+        reference: its name and tag in the store.
+        layout: the folder.
+        name: what the layout's index calls it, such as `heartbeat-tuner:0.1.0`.
+    """
+    words = [*_program(), "push", "--quiet", "--format=oci", reference, f"oci:{layout}:{name}"]
     commands.run("images", f"writing {reference}", words)
 
 

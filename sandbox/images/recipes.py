@@ -16,6 +16,9 @@ _HERE: Final = Path(__file__).parent
 _CHECKOUT: Final = _HERE.parents[1]
 _TOOLS: Final = ("buildah", "mmdebstrap")
 _PACKAGES: Final = "ca-certificates,python3,python3-venv"
+_MADE_AT_S: Final = 1
+"""The time of the base's files: the same packages are the same base, on whatever day it is made."""
+
 _KEPT_ARCHIVES: Final = 3  # of each target: other clones and branches may use theirs
 
 
@@ -54,6 +57,28 @@ def build(target: str) -> Path:
     return archive
 
 
+def build_release(target: str, checkout: Path, called: str, made_at_s: int) -> None:
+    """Build an image of another checkout into the store, with one time for all its files.
+
+    Args:
+        target: of the checkout's Dockerfile.
+        checkout: the folder.
+        called: the image's name and tag in the store.
+        made_at_s: seconds since 1970.
+
+    Raises:
+        PrerequisiteMissingError: not run as root, or no Debian system.
+        SandboxError: the build failed; the message carries the end of what it said.
+    """
+    if reason := obstacle():
+        raise PrerequisiteMissingError(f"The sandbox cannot build images: {reason}")
+    debian.ensure(*_TOOLS)
+    with cache.lock("images"):
+        arguments = {"PYTHON": _python(), "SOURCE_DATE_EPOCH": str(made_at_s)}
+        dockerfile = checkout / "Dockerfile"
+        buildah.build(called, checkout, dockerfile=dockerfile, target=target, arguments=arguments, made_at_s=made_at_s)
+
+
 def _build_pause(_target: str, called: str) -> None:
     with tempfile.TemporaryDirectory() as context:
         shutil.copy(Binaries().path_of_own("pause"), context)
@@ -73,17 +98,25 @@ def _python() -> str:
         with tempfile.TemporaryDirectory() as context:
             (Path(context) / "sources.list").write_text(sources)
             system: list[str | Path] = [
-                *("mmdebstrap", "--mode=root", "--variant=minbase", f"--include={_PACKAGES}", "--skip=output/dev"),
+                *(
+                    "env",
+                    f"SOURCE_DATE_EPOCH={_MADE_AT_S}",
+                    "mmdebstrap",
+                    "--mode=root",
+                    "--variant=minbase",
+                    f"--include={_PACKAGES}",
+                    "--skip=output/dev",
+                ),
                 '--customize-hook=ln --symbolic python3 "$1/usr/bin/python"',
                 *("", Path(context) / "root.tar", Path(context) / "sources.list"),
             ]
             commands.run("images", "making a Debian system with Python", system)
-            buildah.build(name, Path(context), dockerfile=_HERE / "python.Dockerfile")
+            buildah.build(name, Path(context), dockerfile=_HERE / "python.Dockerfile", made_at_s=_MADE_AT_S)
     return name
 
 
 def _key_of_base(sources: str) -> str:
-    return cache.key(sources, _PACKAGES, _HERE / "python.Dockerfile")
+    return cache.key(sources, _PACKAGES, str(_MADE_AT_S), _HERE / "python.Dockerfile")
 
 
 def _key(target: str) -> str:

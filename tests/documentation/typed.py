@@ -25,7 +25,21 @@ from tests.documentation.markdown import Page
 from tests.documentation.shell_lines import LANGUAGES, Command, commands
 
 OTHERS: Final = {
-    *("cd", "docker", "done", "export", "for", "git", "kind", "minikube", "pip", "sed"),
+    *(
+        "cd",
+        "cosign",
+        "docker",
+        "done",
+        "export",
+        "for",
+        "git",
+        "kind",
+        "minikube",
+        "openssl",
+        "pip",
+        "sed",
+        "sha256sum",
+    ),
     *("kafka-acls", "kafka-client-metrics.sh", "kafka-configs", "kafka-consumer-groups.sh", "kustomize"),
 }
 """Programs that are not ours, and words of the shell: only that they are called so is known."""

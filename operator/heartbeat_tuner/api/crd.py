@@ -195,8 +195,16 @@ def _as_text(node: dict[str, Any]) -> dict[str, Any]:
         others["default"] = f"{others['default']:g}"
     if _INT_OR_STRING not in others:
         return {"type": "string", "maxLength": _LONGEST_NUMBER, **shape, **others, **_limited(limits, words)}
-    ranges = [f"(type(self) == int || self.matches(r'{NUMBER}'))", *limits]
-    return {"maxLength": _LONGEST_NUMBER, **others, **_limited(ranges, f"{words}; a fraction as text, such as '0.5'")}
+    bounds = {key: value for key, value in node.items() if key in {"minimum", "maximum"}}
+    ranges = " && ".join([f"(type(self) == int || self.matches(r'{NUMBER}'))", *limits])
+    # The first definitions stored fractions as numbers. CEL cannot read these, and its error refuses every write to the
+    # object, even of its status. So CEL looks at new values only; at a changed value, the schema alone.
+    rule = {
+        "rule": f"oldSelf.hasValue() || ({ranges})",
+        "message": f"{words}; a fraction as text, such as '0.5'",
+        "optionalOldSelf": True,
+    }
+    return {"maxLength": _LONGEST_NUMBER, **shape, **bounds, **others, "x-kubernetes-validations": [rule]}
 
 
 def _whole(value: Any) -> Any:

@@ -6,11 +6,10 @@ answer. A step that asks for what an earlier one should have made sure of is an 
 """
 
 import functools
-import math
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Final, TypeVar
+from typing import TypeVar
 
+from heartbeat_tuner.decision import counted_evictions
 from heartbeat_tuner.decision.at_broker import group_bounds
 from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions, refuted_sessions
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
@@ -29,8 +28,6 @@ from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
 
 _T = TypeVar("_T")
-
-_DAY: Final = timedelta(days=1)
 
 
 class StepOrderError(Exception):
@@ -126,6 +123,13 @@ class Derived:
     def is_founded(self, answer: Answer) -> bool:
         """Whether what was counted does not refute what an answer promises of the values that are set."""
         return self.evidence is None or answer.now is None or not self.evidence.refutes(answer.now.evictions_upper)
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether a model knows what the evictions that the record shows cost: weeks at the same rate are in it."""
+        if self.shown.reason is not Reason.DANGER or not _is_of_weeks(self._inputs, self.record):
+            return False
+        return isinstance(self.answer, Answer) and self.is_founded(self.answer)
 
     @functools.cached_property
     def unexplained(self) -> Sentence | None:
@@ -255,23 +259,15 @@ def evidence_of(inputs: DecisionInput) -> EvictionEvidence | None:
     return eviction_evidence.since_the_change(inputs.history, inputs.policy, inputs.followed, settings, inputs.now)
 
 
-def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
-    """Return how many evictions an answer rests on, and in how many days.
+def _is_of_weeks(inputs: DecisionInput, record: Record) -> bool:
+    """Whether the record is one of weeks that show danger themselves."""
+    return counted_evictions.is_of_weeks(record, evidence_of(inputs), inputs.history, inputs.per_month, inputs.now)
 
-    One in an hour, or on the first day, is none in the next, and no rate of anything: values would follow it up and
-    down. Of less than a week they count from as many on as are acted on. Days are whole ones: a record grows by the
-    minute, and an answer would never be the same.
-    """
-    if assessment.silences_are_dangerous(record, inputs.per_month) or record.span >= _DAY:
-        return record.evictions, max(1.0, math.floor(record.span / _DAY))
-    evidence = evidence_of(inputs)
-    if evidence is None or not evidence.episodes:
-        return 0, 1.0
-    is_chance = evidence.episodes < assessment.ENOUGH_EVICTIONS or evidence.on_days == 1
-    if is_chance and evidence.days < guard.SURE_DAYS:
-        return 0, 1.0
-    episodes = min(evidence.episodes, assessment.ENOUGH_EVICTIONS - 1) if is_chance else evidence.episodes
-    return episodes, max(1.0, math.floor(evidence.days))
+
+def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
+    """Return how many evictions an answer rests on, and in how many days."""
+    of_weeks = _is_of_weeks(inputs, record)
+    return counted_evictions.counted(record, evidence_of(inputs), inputs.per_month, of_weeks=of_weeks)
 
 
 def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:

@@ -167,8 +167,8 @@ def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | N
 
 
 def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Cure what the record shows, whatever a model says; a model may say what that brings."""
-    if derived.shown.reason is Reason.HEALTHY:
+    """Cure what the record shows, whatever a model says, but an hour like others of weeks whose price a model knows."""
+    if derived.shown.reason is Reason.HEALTHY or derived.is_priced:
         return None
     decision = _cured(inputs, derived, derived.record, derived.shown)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))

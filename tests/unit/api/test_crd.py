@@ -116,10 +116,14 @@ SPEC_LEAVES = [
 
 @pytest.mark.parametrize(("path", "name", "node"), ALL_FIELDS, ids=FIELD_PATHS)
 def test_fields_follow_the_conventions_of_kubernetes(path: str, name: str, node: dict[str, Any]) -> None:
-    """No floating-point numbers, times are called so, and `kubectl explain` describes each field."""
+    """No floating-point numbers, times are called so, and `kubectl explain` describes each field.
+
+    Earlier names are as they were.
+    """
     assert node.get("type") != "number", path
     assert node.get("items", {}).get("type") != "number", path
-    assert node.get("format") != "date-time" or name.endswith("Time"), path
+    is_earlier = node.get("description", "").startswith("Earlier name of")
+    assert node.get("format") != "date-time" or name.endswith("Time") or is_earlier, path
     assert name[0].islower(), path
     assert "_" not in name, path
     assert name == "metadata" or node["description"], path
@@ -155,6 +159,9 @@ def test_reasons_and_verdicts_stay_open() -> None:
     for name, words in (("reason", Reason), ("verdict", Verdict)):
         assert "enum" not in status[name]
         assert max(len(word.value) for word in words) <= status[name]["maxLength"]
+    kind = status["conditions"]["items"]["properties"]["type"]
+    assert "enum" not in kind
+    assert max(len(word.value) for word in ConditionType) <= kind["maxLength"]
 
 
 def test_conditions_merge_by_type() -> None:

@@ -39,6 +39,9 @@ healthy broker describes 10,000 groups in less."""
 CONFIGS_S: Final = 5.0
 """After that for configurations of groups of the consumer protocol, or at a slow broker they would never be read."""
 
+FEATURES_S: Final = 3.0
+"""For the features that a cluster has turned on: no decision waits for them for longer."""
+
 TELL_AGAIN_S: Final = 50.0
 """What the log was told is told again after so long at the earliest: groups are read in many lots a minute."""
 
@@ -280,7 +283,8 @@ class _Cluster:
         if not nodes:
             raise ClusterUnreachableError(f"Kafka cluster {self._name} names no broker")
         read = cluster_bounds.read(client, self._answers, nodes, timeout_s=self._timeout_s)
-        return dataclasses.replace(read, alters_groups=self._access.alters_groups)
+        level = cluster_bounds.group_version(client.keys.properties, within_s=min(FEATURES_S, self._timeout_s))
+        return dataclasses.replace(read, alters_groups=self._access.alters_groups, group_version=level)
 
     def alter(self, group_id: str, kind: str, expected: GroupOverrides, wanted: GroupOverrides, fence: Fence) -> None:
         """Write into a group's configuration."""

@@ -5,13 +5,14 @@ The same documents stand in the annotation of a workload that was written to.
 
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
 from heartbeat_tuner.api.names import LabelName, Uid
 from heartbeat_tuner.api.v1alpha1.fields import (
     MAX_MESSAGE,
     Model,
     PositiveDuration,
+    earlier_name,
     moment,
     moment_or_none,
     open_word,
@@ -87,9 +88,19 @@ class FailedNote(Model):
 class Applied(Model):
     """Last change of the workload by the operator."""
 
+    model_config = ConfigDict(json_schema_extra=earlier_name("at", "changeTime"))
+
     values: SettingValues
     previous: SettingValues
-    at: Annotated[str, AfterValidator(moment), Field(alias="changeTime", json_schema_extra={"format": "date-time"})]
+    at: Annotated[
+        str,
+        AfterValidator(moment),
+        Field(
+            validation_alias=AliasChoices("changeTime", "at"),
+            serialization_alias="changeTime",
+            json_schema_extra={"format": "date-time"},
+        ),
+    ]
     workload_uid: Annotated[Uid, Field(description="uid of the changed object.")]
     container: Annotated[LabelName | None, Field(description="Changed container.")] = None
     entries: Annotated[

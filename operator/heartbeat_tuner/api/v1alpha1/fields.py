@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -89,6 +90,25 @@ def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
             for rule, message in pairs
         ]
     }
+
+
+def earlier_name(earlier: str, newer: str, *pairs: tuple[str, str]) -> Callable[[dict[str, Any]], None]:
+    """Return a schema extension: the name that a time had before version 0.1.0, and CEL rules.
+
+    The API server drops what a definition does not name, of stored objects too; so the earlier name stays in it.
+
+    Args:
+        earlier: the name, which is read and never written.
+        newer: the name of today.
+        pairs: of rule and message.
+    """
+
+    def extend(schema: dict[str, Any]) -> None:
+        words = f"Earlier name of {newer}, in objects of versions before 0.1.0. It is read, and not written."
+        schema["properties"][earlier] = {"type": "string", "format": "date-time", "maxLength": 40, "description": words}
+        schema.update(rules(*pairs) if pairs else {})
+
+    return extend
 
 
 def as_ms(path: str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from heartbeat_tuner.api.names import PerhapsClusterName, Word
-from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, PrinterColumn, group_id_rules, rules
+from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, PrinterColumn, earlier_name, group_id_rules, rules
 from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import (
     Count,
     Day,
@@ -188,7 +188,7 @@ _WATCHED: Final = (
 class ModelSpec(Model):
     """Model of one group's delays. `heartbeat-tuner fit` writes it."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_ORDER, _WATCHED))
+    model_config = ConfigDict(json_schema_extra=earlier_name("fittedAt", "fitTime", _ORDER, _WATCHED))
 
     group_id: Annotated[
         GroupId,

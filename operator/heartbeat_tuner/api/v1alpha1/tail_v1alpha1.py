@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
 
-from heartbeat_tuner.api.v1alpha1.fields import Model, moment, rules
+from heartbeat_tuner.api.v1alpha1.fields import Model, earlier_name, moment, rules
 from heartbeat_tuner.tails.histogram import EDGES_S
 
 LONGEST_S: Final = float(EDGES_S[-1])
@@ -151,6 +151,8 @@ class RejectedSpec(Model):
 
 class EarlierTailSpec(Model):
     """Tail of an earlier fit, used for at most 28 days while the newest is rejected."""
+
+    model_config = ConfigDict(json_schema_extra=earlier_name("fittedAt", "fitTime"))
 
     since: Annotated[Day, Field(description="First day of its data (UTC), such as 2026-02-15.")]
     until: Annotated[Day, Field(description="Last day of its data (UTC), such as 2026-02-28.")]

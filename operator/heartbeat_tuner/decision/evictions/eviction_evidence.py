@@ -23,6 +23,9 @@ from heartbeat_tuner.tails import count_bounds
 
 _SURE: Final = 0.95
 
+_STORM: Final = 1e-5
+"""As many episodes as an hour of these weeks has so rarely, once in eleven years, are something new."""
+
 _PARTS_OF_DAY: Final = 4
 """Days are rounded down to such parts, so that a status with these figures stays for hours."""
 
@@ -71,6 +74,17 @@ class EvictionEvidence:
     def refutes(self, promised_per_month: float) -> bool:
         """Whether at most so many a month cannot have been promised."""
         return self.lower_per_month > promised_per_month
+
+    def explains(self, hour: "EvictionEvidence") -> bool:
+        """Whether a record is one of these weeks', and no storm: so many episodes come by chance at their rate.
+
+        Args:
+            hour: what was counted in the record.
+        """
+        if not hour.episodes:
+            return True
+        by_chance = count_bounds.gamma_quantile(float(hour.episodes), _STORM)
+        return by_chance <= self.upper_per_month / MONTH_DAYS * hour.days
 
     def held_to(self, forecast: Forecast) -> Forecast:
         """Return what may be promised: of what is set what was counted, where that refutes it; of others then nothing.

@@ -171,16 +171,20 @@ def cures(now: CostPoint, new: CostPoint) -> bool:
     return new.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month
 
 
-def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> CostPoint | None:
+def relief(
+    tables: Iterable[SessionTable], now: CostPoint, per_month: float, *, measured: bool = True
+) -> CostPoint | None:
     """Return longer sessions that help a group in danger at a price that may be paid; None if none do, or none need to.
 
     The cheapest that is safe; if none is, the cheapest that is expected to meet the objective with some room; or else
-    the safest.
+    the cheapest of all, if it saves as much as any change has to. The safest at no cost would stand where it begins to
+    cost, and every error would make the group worse.
 
     Args:
         tables: what may be set, and what it costs.
         now: what is set.
         per_month: false evictions that the objective allows.
+        measured: whether anything shows how long handlers and rebalances take.
     """
     if now.evictions_upper <= per_month:
         return None
@@ -196,10 +200,8 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
         helping += [table.point(int(index)) for index in np.flatnonzero(helps)]
     safe = [point for point in helping if point.evictions_upper <= per_month]
     hopeful = [point for point in helping if likely(point, per_month)]
-    if safe or hopeful:
-        return min(safe or hopeful, key=lambda point: point.net_per_day)
-    free = [point for point in helping if point.net_per_day <= now.net_per_day]  # a price is paid for the objective
-    return min(free, key=lambda point: (point.evictions_upper, point.net_per_day), default=None)
+    saving = [point for point in helping if improves(now, point, measured=measured)]  # a price is the objective's
+    return min(safe or hopeful or saving, key=lambda point: point.net_per_day, default=None)
 
 
 def affordable(table: SessionTable, now: CostPoint, price: float) -> Mask:

@@ -114,6 +114,7 @@ def _relief(
         [table for answer in by_limit if not isinstance(answer, Infeasible) for table in answer],
         now,
         per_month,
+        measured=rules.largest_poll_gap_s is not None,
     )
 
 

@@ -54,6 +54,25 @@ def test_episodes_count_over_the_days_in_which_they_could() -> None:
     assert eviction_evidence.since_the_change(history(1.0), worlds.policy(), None, worlds.settings("60s"), NOW) is None
 
 
+@pytest.mark.parametrize(
+    ("of_weeks", "of_hour", "is_of_them"),
+    [
+        (EvictionEvidence(10, 8.0, 6), 1, True),
+        (EvictionEvidence(10, 8.0, 6), 3, True),
+        (EvictionEvidence(10, 8.0, 6), 4, False),
+        (EvictionEvidence(40, 8.0, 8), 4, True),
+        (EvictionEvidence(3, 20.0, 2), 1, True),
+        (EvictionEvidence(3, 20.0, 2), 3, False),
+        (EvictionEvidence(3, 20.0, 2), 0, True),
+    ],
+)
+def test_a_bad_hour_is_one_of_its_weeks_and_a_storm_is_not(
+    of_weeks: EvictionEvidence, of_hour: int, is_of_them: object
+) -> None:
+    """Two a day have three in an hour now and then; three in three weeks do not."""
+    assert of_weeks.explains(EvictionEvidence(of_hour, 1 / 24, 1)) is is_of_them
+
+
 def test_after_a_change_only_what_came_since_it_landed_counts() -> None:
     """What came before is of the values before, and is asked when these are to be set again."""
     change = Application(SET, worlds.settings("20s"), NOW - timedelta(days=4), "workload-1")

@@ -11,7 +11,7 @@ from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.policies import Naming, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.raw.samples import Series
-from tests.support import counters, manifests, stages, told_prometheus, worlds
+from tests.support import counters, manifests, told_prometheus, worlds
 from tests.support.counters import KAFKAJS
 from tests.support.stages import MINUTE, Stage
 from tests.support.told_prometheus import ToldPrometheus

@@ -133,6 +133,28 @@ class BrokerConnection:
         return answer.content
 
 
+def first_answer(properties: Mapping[str, str], request: WireRequest[_Answer], *, until_s: float) -> _Answer:
+    """Return what the first broker says that answers, of those that are named.
+
+    Args:
+        properties: how the cluster is reached, librdkafka's.
+        request: one that each broker can answer.
+        until_s: when it has to be done, by the monotonic clock.
+
+    Raises:
+        NotAnsweredError: none does.
+    """
+    silence = NotAnsweredError("no broker is named")
+    for server in properties["bootstrap.servers"].split(","):
+        host, _, port = server.rpartition(":")
+        try:
+            with BrokerConnection((host.strip("[]"), int(port)), properties, until_s=until_s) as connection:
+                return connection.ask(request)
+        except NotAnsweredError as error:
+            silence = error
+    raise silence
+
+
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
     """Return whom to trust and what to show: host names are checked, as librdkafka does."""
     context = ssl.create_default_context(cafile=properties.get("ssl.ca.location"))

@@ -102,11 +102,9 @@ class AnswerReader:
         """Return whether a structure that may be null follows."""
         return self.number(1) >= 0
 
-    def tags(self) -> None:
-        """Pass over the tagged fields at the end of a structure: none of them is known."""
-        for _ in range(self._count(self.varint())):
-            self.varint()
-            self.raw(self.varint())
+    def tags(self) -> dict[int, bytes]:
+        """Return the tagged fields at the end of a structure, by their numbers: most structures have none known."""
+        return {self.varint(): self.raw(self.varint()) for _ in range(self._count(self.varint()))}
 
     @property
     def is_at_end(self) -> bool:

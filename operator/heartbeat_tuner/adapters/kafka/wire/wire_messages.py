@@ -36,6 +36,7 @@ class WireRequest(Generic[_Answer]):
         body: without its header.
         read: reads the answer's body.
         flexible: whether headers have tagged fields, as newer versions have them.
+        old_header: whether the answer's header has none of them for all that, so that brokers of any age can give it.
     """
 
     api_key: int
@@ -43,6 +44,7 @@ class WireRequest(Generic[_Answer]):
     body: bytes
     read: Callable[[AnswerReader], _Answer]
     flexible: bool = True
+    old_header: bool = False
 
     def framed(self, correlation: int) -> bytes:
         """Return it as it is sent, with its number, but without the size that goes before it."""
@@ -68,7 +70,7 @@ class WireRequest(Generic[_Answer]):
         reader = AnswerReader(content)
         if reader.number(4) != correlation:
             raise wire_format.MalformedAnswerError("an answer to another request")
-        if self.flexible:
+        if self.flexible and not self.old_header:
             reader.tags()
         answer = self.read(reader)
         reader.end()

@@ -1,32 +1,25 @@
-"""Build the kubectl plugin for krew, and its manifest: `make krew`, into build/krew.
+"""The kubectl plugin for krew, and its manifest.
 
 The archive has the plugin with what it needs, copied from the environment that runs this, so nothing is downloaded. It
 is for one platform and one minor version of Python, since NumPy and pydantic are compiled. Nothing is published yet:
-the manifest's address ends in `.invalid` until a release gives one (`--url`). Until then krew installs the archive
-from disk: `kubectl krew install --manifest=FILE --archive=FILE`.
+the manifest's address ends in `.invalid` until a release gives one. Until then krew installs the archive from disk:
+`kubectl krew install --manifest=FILE --archive=FILE`.
 """
 
-import argparse
 import dataclasses
-import gzip
 import hashlib
 import importlib.metadata
-import io
 import platform
-import re
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from packaging.requirements import Requirement
 
 from heartbeat_tuner import __version__
-
-CHECKOUT: Final = Path(__file__).parents[1]
-FOLDER: Final = CHECKOUT / "build" / "krew"
+from release.archives import Entry, tar_gz
+from release.versions import semantic
 
 NAME: Final = "heartbeat-tuner"
 PROGRAM: Final = "kubectl-heartbeat_tuner"
@@ -46,7 +39,6 @@ exec env PYTHONPATH="$here/lib" python{PYTHON} -c "from heartbeat_tuner.cli.kube
 """
 
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-_PRE_RELEASE: Final = re.compile(r"(\d+\.\d+\.\d+)\.?(dev|a|b|rc)(\d+)")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,12 +64,6 @@ def here() -> Target:
     return Target(platform.system().lower(), _ARCHITECTURES[platform.machine()])
 
 
-def version() -> str:
-    """Return the project's version as krew wants it: semantic, after a v."""
-    match = _PRE_RELEASE.fullmatch(__version__)
-    return f"v{__version__}" if match is None else f"v{match[1]}-{match[2]}.{match[3]}"
-
-
 def manifest(target: Target, archive: bytes, *, url: str = NO_RELEASE) -> dict[str, Any]:
     """Return krew's manifest of the plugin.
 
@@ -91,7 +77,7 @@ def manifest(target: Target, archive: bytes, *, url: str = NO_RELEASE) -> dict[s
         "kind": "Plugin",
         "metadata": {"name": NAME},
         "spec": {
-            "version": version(),
+            "version": f"v{semantic(__version__)}",  # as krew wants it
             "shortDescription": "Tune the liveness of Kafka consumers",
             "description": (
                 "Shows what heartbeat-tuner found about Kafka consumer groups, explains its values,\n"
@@ -110,18 +96,20 @@ def manifest(target: Target, archive: bytes, *, url: str = NO_RELEASE) -> dict[s
     }
 
 
-def archive() -> bytes:
-    """Return the archive: the launcher, the licence, and `lib` with the plugin and all that it imports."""
-    packed = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1, mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w") as tar,
-    ):
-        _add(tar, PROGRAM, LAUNCHER.encode(), mode=0o755)
-        _add(tar, "LICENSE", (CHECKOUT / "LICENSE").read_bytes())
-        for name, path in sorted(_files()):
-            _add(tar, f"lib/{name}", path.read_bytes())
-    return packed.getvalue()
+def archive(checkout: Path) -> bytes:
+    """Return the archive: the launcher, the licence, and `lib` with the plugin and all that it imports.
+
+    Args:
+        checkout: where the project's own files are; the packages are those of this environment.
+    """
+    return tar_gz(
+        [
+            Entry(PROGRAM, LAUNCHER.encode(), mode=0o755),
+            Entry("LICENSE", (checkout / "LICENSE").read_bytes()),
+            *(Entry(f"lib/{name}", path.read_bytes()) for name, path in _files(checkout / "operator")),
+        ],
+        level=1,
+    )
 
 
 def distributions() -> set[str]:
@@ -137,9 +125,8 @@ def distributions() -> set[str]:
     return names
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files(source: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files of `lib`: name and place."""
-    source = CHECKOUT / "operator"
     for path in source.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             yield path.relative_to(source).as_posix(), path
@@ -148,27 +135,3 @@ def _files() -> Iterator[tuple[str, Path]]:
             path = Path(str(file.locate()))
             if ".." not in file.parts and "__pycache__" not in file.parts and path.is_file():
                 yield file.as_posix(), path
-
-
-def _add(tar: tarfile.TarFile, name: str, content: bytes, *, mode: int = 0o644) -> None:
-    entry = tarfile.TarInfo(name)  # no owner and no time: the same files are the same archive
-    entry.size, entry.mode = len(content), mode
-    tar.addfile(entry, io.BytesIO(content))
-
-
-def main() -> None:
-    """Write archive and manifest."""
-    parser = argparse.ArgumentParser(description="Build the kubectl plugin for krew.")
-    parser.add_argument("--url", default=NO_RELEASE, help="folder of the release, such as https://…/v0.1.0")
-    url = parser.parse_args().url
-    target, packed = here(), archive()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / target.archive).write_bytes(packed)
-    text = yaml.safe_dump(manifest(target, packed, url=url), sort_keys=False)
-    note = "" if url != NO_RELEASE else "# Nothing is released: `uri` is to be filled (make krew URL=…).\n"
-    (FOLDER / f"{NAME}.yaml").write_text(f"{note}{text}")
-    print(f"{FOLDER / target.archive} ({len(packed) / 1e6:.0f} MB)\n{FOLDER / f'{NAME}.yaml'}")
-
-
-if __name__ == "__main__":
-    main()

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from heartbeat_tuner import __version__
-from tests import krew
-from tests.krew import Target
+from release import plugin
+from release.plugin import Target
 
 ARCHIVE = b"an archive"
 LINUX = Target("linux", "amd64")
@@ -47,7 +47,7 @@ def problems(document: dict[str, Any]) -> list[str]:
 
 def test_krew_takes_the_manifest() -> None:
     """As it is read from its file."""
-    document = yaml.safe_load(yaml.safe_dump(krew.manifest(LINUX, ARCHIVE)))
+    document = yaml.safe_load(yaml.safe_dump(plugin.manifest(LINUX, ARCHIVE)))
     assert problems(document) == []
     (platform,) = document["spec"]["platforms"]
     assert platform["sha256"] == hashlib.sha256(ARCHIVE).hexdigest()
@@ -56,14 +56,14 @@ def test_krew_takes_the_manifest() -> None:
 
 def test_kubectl_calls_the_program_by_the_plugin_s_name() -> None:
     """`kubectl heartbeat-tuner` looks for it with underscores."""
-    document = krew.manifest(LINUX, ARCHIVE)
+    document = plugin.manifest(LINUX, ARCHIVE)
     assert document["spec"]["platforms"][0]["bin"] == f"kubectl-{document['metadata']['name'].replace('-', '_')}"
 
 
 def test_no_address_is_invented() -> None:
     """Until a release gives one, the address is of a domain that cannot exist."""
-    assert krew.manifest(LINUX, ARCHIVE)["spec"]["platforms"][0]["uri"].startswith("https://no-release-yet.invalid/")
-    released = krew.manifest(LINUX, ARCHIVE, url="https://example.org/v1")
+    assert plugin.manifest(LINUX, ARCHIVE)["spec"]["platforms"][0]["uri"].startswith("https://no-release-yet.invalid/")
+    released = plugin.manifest(LINUX, ARCHIVE, url="https://example.org/v1")
     assert released["spec"]["platforms"][0]["uri"].startswith("https://example.org/v1/kubectl-heartbeat_tuner-")
 
 
@@ -79,12 +79,12 @@ def test_no_address_is_invented() -> None:
 )
 def test_these_checks_find_what_krew_refuses(field: str, value: object, problem: str) -> None:
     """Each was seen to fail."""
-    document = krew.manifest(LINUX, ARCHIVE)
+    document = plugin.manifest(LINUX, ARCHIVE)
     assert problems({**document, "spec": {**document["spec"], field: value}}) == [problem]
 
 
 def test_what_the_core_needs_is_packed_and_nothing_of_the_operator() -> None:
     """The names come from the metadata of the project itself."""
-    names = krew.distributions()
+    names = plugin.distributions()
     assert {"click", "numpy", "pydantic", "pyyaml"} <= names
     assert not names & {"kopf", "kubernetes", "confluent-kafka", "pyspark", "pytest"}
