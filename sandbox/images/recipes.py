@@ -50,6 +50,7 @@ def build(target: str) -> Path:
         with cache.lock("images"):  # the targets share stages
             _MAKERS[target](target, called)
             buildah.write_archive(called, scratch / "image.tar")
+            buildah.forget(_REPOSITORIES[target], but=_KEPT_ARCHIVES)
 
     archive = cache.entry(name, key, make) / "image.tar"
     archive.parent.touch()  # used just now
