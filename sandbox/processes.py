@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from sandbox import progress
 from sandbox.errors import PartNotReadyError
@@ -25,8 +25,8 @@ _PR_SET_PDEATHSIG: Final = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def _die_with(parent_pid: int, death_signal: signal.Signals) -> Callable[[], None]:
-    """Return what runs in the child between fork and exec: end when the parent does."""
+def die_with(parent_pid: int, death_signal: signal.Signals) -> Callable[[], None]:
+    """Return what runs in the child after the fork: end when the parent does."""
 
     def prepare() -> None:
         if _libc is not None:
@@ -35,6 +35,27 @@ def _die_with(parent_pid: int, death_signal: signal.Signals) -> Callable[[], Non
                 os._exit(1)
 
     return prepare
+
+
+class Child(Protocol):
+    """What a `Process` needs of its child, such as a `subprocess.Popen`."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return its exit status, negative for a signal; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and return its exit status."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send it a signal, unless it has ended."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it at once."""
 
 
 class Process:
@@ -65,7 +86,7 @@ class Process:
         self._env = None if env is None else dict(env)
         self._cwd = cwd
         self._death_signal = death_signal
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -94,8 +115,12 @@ class Process:
         if self.alive():
             raise ValueError(f"{self.name} is running already")
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        self._child = self._spawn()
+
+    def _spawn(self) -> Child:
+        """Return a new child."""
         with self.log.open("ab") as log:
-            self._child = subprocess.Popen(
+            return subprocess.Popen(
                 self.argv,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -104,7 +129,7 @@ class Process:
                 cwd=self._cwd,
                 start_new_session=True,
                 # Two calls into libc, loaded before the fork.
-                preexec_fn=_die_with(os.getpid(), self._death_signal),  # noqa: PLW1509
+                preexec_fn=die_with(os.getpid(), self._death_signal),  # noqa: PLW1509
             )
 
     def stop(self, *, grace_s: float = 10.0) -> None:

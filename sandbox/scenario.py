@@ -19,6 +19,7 @@ import yaml
 
 from sandbox import consumers, network, reads
 from sandbox.environment import OPERATOR_USER, Environment
+from sandbox.forked_commands import OwnCommand
 from sandbox.processes import Process, wait_until
 
 CHECKOUT: Final = Path(__file__).parents[1]
@@ -275,13 +276,10 @@ class Operator:
             kubeconfig.write_text(document)
         environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         self.log = sandbox.run_dir / "logs" / f"{user}.log"
-        profiling: list[str | Path] = [] if profile is None else ["-m", "cProfile", "-o", profile]
-        self.process = Process(
-            user,
-            [sys.executable, *profiling, "-m", "heartbeat_tuner", "run", "--config", config],
-            log=self.log,
-            env=environment,
-        )
+        self.process: Process = OwnCommand(user, ["run", "--config", config], log=self.log, env=environment)
+        if profile is not None:
+            profiled = [sys.executable, "-m", "cProfile", "-o", str(profile), *self.process.argv[1:]]
+            self.process = Process(user, profiled, log=self.log, env=environment)
 
     def __enter__(self) -> Self:
         self.process.start()

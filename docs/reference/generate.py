@@ -59,7 +59,7 @@ METRICS_OF_POLICIES = """\
 
 Each has the labels `namespace` and `policy` beside those named here; the replica that leads has them, the others have
 none. Names that end with `_total` are counters, all others gauges. They say what the last pass found: what it could
-not find out has no series, never a 0, and a policy that is deleted has none from the next pass on. A policy has 49
+not find out has no series, never a 0, and a policy that is deleted has none from the next pass on. A policy has 50
 series at most, whatever its group does. What the group watcher counts (`heartbeat_tuner_group_…`, see
 [watching groups](../explanation/group-watcher.md)) comes on top: 6 series for each policy whose group has members in
 its own pods, and 2 for each of its first 100 pods. Without these, of 10,000 policies a page has 48 MB and takes 5.1 s

@@ -55,6 +55,8 @@ class Shared:
     lease: tuple[str, str]
     """Namespace and name of the lease that all replicas know."""
     namespaces: Sequence[str]
+    rollouts: bool
+    """Whether Argo's Rollouts are watched."""
     installation: Installation
     request_timeout: timedelta
     interval: timedelta
@@ -104,7 +106,7 @@ class ShardParts:
         """Give a cycle that remembers nothing, and watch what it looks at."""
         shared, clock = self.shared, self.shared.clock
         where, patience = shared.namespaces, shared.request_timeout
-        live = LiveWorkloads(self.api, clock, namespaces=where, patience=patience)
+        live = LiveWorkloads(self.api, clock, namespaces=where, patience=patience, rollouts=shared.rollouts)
         slots = LiveSlotViews(self.api, clock, live, namespaces=where, patience=patience)
         looks = GroupLooks(self.groups, clock, interval=shared.interval, sleep=asyncio.sleep)
         gatherer = Gatherer(
@@ -198,6 +200,7 @@ def _shared(settings: Settings, metrics: PrometheusSource, clock: SystemClock) -
         clock=clock,
         lease=lease,
         namespaces=namespaces,
+        rollouts=settings.kubernetes.argo_rollouts,
         installation=Installation("/".join(lease), names_namespaces=bool(namespaces)),
         request_timeout=settings.kubernetes.timeout,
         interval=settings.interval,

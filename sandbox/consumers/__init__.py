@@ -78,13 +78,17 @@ def java_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(MET
     return _java_command(_CONSUMER, home, f"{address}:{metrics_port}", archive)
 
 
-def streams_command() -> list[str]:
-    """Return the command line of the Kafka Streams application for a pod; its metrics are the JMX agent's, too.
+def streams_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(METRICS_PORT)") -> list[str]:
+    """Return the command line of the Kafka Streams application; its metrics are the JMX agent's, too.
+
+    Args:
+        address: where the agent listens; the default is for a pod, whose node fills it in.
+        metrics_port: the same of its port.
 
     Raises:
         PrerequisiteMissingError: Java, its compiler or Maven is missing or too old.
     """
-    return _java_command(_STREAMS_POD, _java_home(_STREAMS_POD), "$(POD_IP):$(METRICS_PORT)", ())
+    return _java_command(_STREAMS_POD, _java_home(_STREAMS_POD), f"{address}:{metrics_port}", ())
 
 
 def java_class_archive() -> Path:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-import yaml
-
 from tests.chart.rendering import Rendered
+from tests.support import yaml_texts
 from tests.support.documents import CHECKOUT
 
 INSTALL: Final = "docs/how-to/install.yaml"
@@ -18,7 +17,7 @@ RIGHTS: Final = ("ClusterRole", "Role")
 
 def manifest(path: str) -> Rendered:
     """Return the objects of a documented manifest."""
-    return Rendered(list(yaml.safe_load_all((CHECKOUT / path).read_text())))
+    return Rendered(list(yaml_texts.documents((CHECKOUT / path).read_text())))
 
 
 def rights(found: Rendered, name: str) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.chart.rendering import CHART, VARIANTS, Helm, Rendered
+from tests.support import yaml_texts
 from tests.support.documents import CHECKOUT
 
 _KIND = "CustomResourceDefinition"
@@ -22,7 +22,7 @@ def test_the_copy_is_current() -> None:
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_they_are_rendered_whole(minimal: Rendered, path: Path) -> None:
     """Numbers, rules and all; only labels and one annotation are added."""
-    wanted = yaml.safe_load(path.read_text())
+    wanted = yaml_texts.document(path.read_text())
     found = minimal.one(_KIND, wanted["metadata"]["name"])
     assert found["spec"] == wanted["spec"]
     assert found["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}

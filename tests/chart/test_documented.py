@@ -6,14 +6,13 @@ import shlex
 import string
 
 import pytest
-import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.domain.policies import Mode
 from sandbox.control_plane import ControlPlane
 from tests.chart.rendering import CHART, MONITORING, NAME, VARIANTS, WITHOUT_MONITORING, Helm, Values
-from tests.support import documents
+from tests.support import documents, yaml_texts
 
 
 def settings_of(command: str) -> list[str]:
@@ -31,8 +30,8 @@ def test_the_documented_command_installs_the_documented_configuration(helm: Helm
     first, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
     (text,) = documents.code_blocks("docs/how-to/install.md", "yaml")
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *settings_of(first))
-    (config,) = [item["data"]["config.yaml"] for item in yaml.safe_load_all(printed) if item["kind"] == "ConfigMap"]
-    by_helm, by_hand = (settings.Settings.model_validate(yaml.safe_load(item)) for item in (config, text))
+    (config,) = [item["data"]["config.yaml"] for item in yaml_texts.documents(printed) if item["kind"] == "ConfigMap"]
+    by_helm, by_hand = (settings.Settings.model_validate(yaml_texts.document(item)) for item in (config, text))
     assert by_helm == by_hand
 
 
@@ -43,7 +42,7 @@ def test_the_quick_start_installs_what_its_reader_exports(helm: Helm) -> None:
     (commands,) = documents.code_blocks(documents.QUICK_START, "shell")
     said = settings_of(string.Template(commands).substitute(given))
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
-    (operator,) = [item for item in yaml.safe_load_all(printed) if item["kind"] == "Deployment"]
+    (operator,) = [item for item in yaml_texts.documents(printed) if item["kind"] == "Deployment"]
     (container,) = operator["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"{given['IMAGE']}:{given['TAG']}"
 
@@ -54,7 +53,7 @@ def test_the_second_adds_what_watches(helm: Helm) -> None:
     assert "--reuse-values" in second
     said = (*settings_of(first), *settings_of(second))
     printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
-    objects = list(yaml.safe_load_all(printed))
+    objects = list(yaml_texts.documents(printed))
     assert {item["kind"] for item in objects} >= set(MONITORING)
     assert f"{NAME}-dashboard" in [item["metadata"]["name"] for item in objects if item["kind"] == "ConfigMap"]
 
@@ -94,7 +93,7 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
     """Of a cluster that is configured; it changes nothing."""
     report = notes(helm, control_plane, "full", {})
     text = report.partition("<<EOF\n")[2].partition("EOF\n")[0]
-    body = yaml.safe_load(text)
+    body = yaml_texts.document(text)
     body["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
     policy = parsing.policy_of(body)
     assert (policy.cluster, policy.mode) == ("main", Mode.RECOMMEND)

@@ -81,6 +81,20 @@ def test_the_authors_fence_looks_at_as_many_workloads_as_a_policy_may_name(minim
     assert texts == [f"variables.workloads.size() <= {place}" for place in range(MOST_WORKLOADS)]
 
 
+def test_rights_on_rollouts_come_with_the_value_alone(helm: Helm, minimal: Rendered) -> None:
+    """Operator and webhook get them, and the API server asks about such pods; else nothing names Argo's group."""
+    values = {"webhook": {"enabled": True}, "operator": {"argoRollouts": True}}
+    rendered = helm.render(VARIANTS["minimal"], values)
+    rules = {
+        name: [rule["verbs"] for rule in rendered.one("ClusterRole", name)["rules"] if "rollouts" in rule["resources"]]
+        for name in (NAME, f"{NAME}-webhook")
+    }
+    assert rules == {NAME: [["get", "list", "watch", "patch"]], f"{NAME}-webhook": [["get"]]}
+    hooks = rendered.one("MutatingWebhookConfiguration")["webhooks"]
+    assert "rollouts-pod-template-hash" in str(hooks)
+    assert "rollouts" not in str([item for item in minimal.objects if "Role" in item["kind"]])
+
+
 def test_some_namespaces_only_fence_the_authors_there(variants: dict[str, Rendered]) -> None:
     """Elsewhere another release may look after policies, by its own rules; the accounts are fenced everywhere."""
     some = variants["namespaced"]

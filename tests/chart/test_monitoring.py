@@ -18,7 +18,7 @@ from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.webhook.webhook_telemetry import WebhookTelemetry
 from tests.chart import documented
 from tests.chart.rendering import MONITORING, NAME, VARIANTS, Helm, Rendered
-from tests.support import exposed
+from tests.support import exposed, yaml_texts
 
 _CASES: Final = Path(__file__).parent / "alerts.yaml"
 _METRIC: Final = re.compile(r"\b((?:[a-z_]+:)?(?:heartbeat_tuner|kube|kafka|kafkajs)_\w+(?::[a-z]+)?)")
@@ -168,7 +168,7 @@ def test_alerts_name_the_release(helm: Helm) -> None:
 def test_alerts_fire_when_they_should(full: Rendered, promtool: Path, tmp_path: Path) -> None:
     """Prometheus' own evaluation of the rendered rules."""
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(full.one("PrometheusRule")["spec"]))
-    document, by_name = yaml.safe_load(_CASES.read_text()), {rule["alert"]: rule for rule in rules(full)}
+    document, by_name = yaml_texts.document(_CASES.read_text()), {rule["alert"]: rule for rule in rules(full)}
     for case in (case for test in document["tests"] for case in test["alert_rule_test"]):
         rule = by_name[case["alertname"]]
         for expected in case["exp_alerts"]:
@@ -183,7 +183,7 @@ def test_alerts_fire_when_they_should(full: Rendered, promtool: Path, tmp_path: 
 def test_every_alert_is_seen_to_fire_and_to_keep_still(full: Rendered) -> None:
     """None is only supposed to."""
     seen: dict[str, set[bool]] = {}
-    for case in yaml.safe_load(_CASES.read_text())["tests"]:
+    for case in yaml_texts.document(_CASES.read_text())["tests"]:
         for item in case["alert_rule_test"]:
             seen.setdefault(item["alertname"], set()).add(bool(item["exp_alerts"]))
     assert seen == {rule["alert"]: {True, False} for rule in rules(full)}
@@ -193,7 +193,7 @@ def test_every_record_is_run_and_looked_at(full: Rendered) -> None:
     """What is recorded costs Prometheus something every half minute."""
     asked = {
         item["expr"]
-        for case in yaml.safe_load(_CASES.read_text())["tests"]
+        for case in yaml_texts.document(_CASES.read_text())["tests"]
         for item in case.get("promql_expr_test", ())
     }
     for name, expression in recorded(full).items():

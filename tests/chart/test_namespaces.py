@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.settings import webhook_settings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
+from tests.support import yaml_texts
 
 NAMESPACES = ["shop", "billing"]
 COMPONENTS = (NAME, f"{NAME}-webhook", f"{NAME}-fit")
@@ -46,7 +46,7 @@ def test_what_is_left_of_the_cluster_is_the_webhook_s_registration(some: Rendere
 def test_all_three_are_told(some: Rendered, tmp_path: Path) -> None:
     """Operator, webhook and fit look there only, and the API server asks about pods there only."""
     text = some.one("ConfigMap")["data"]["config.yaml"]
-    found = settings.Settings.model_validate(yaml.safe_load(text))
+    found = settings.Settings.model_validate(yaml_texts.document(text))
     assert list(found.kubernetes.namespaces) == NAMESPACES
     (tmp_path / "webhook.yaml").write_text(some.one("ConfigMap", f"{NAME}-webhook")["data"]["webhook.yaml"])
     assert list(webhook_settings.load(tmp_path / "webhook.yaml").kubernetes.namespaces) == NAMESPACES

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import trustme
-import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.grants import Grant
@@ -16,6 +15,7 @@ from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
+from tests.support import yaml_texts
 from tests.support.electors import FakeLeases
 
 _SECRETS = "/etc/heartbeat-tuner-secrets"
@@ -111,11 +111,11 @@ def test_evictions_are_a_right_of_their_own(helm: Helm) -> None:
     """Without them the operator may evict nobody, and is told so; they need the webhook."""
     without = helm.render(VARIANTS["minimal"])
     assert "eviction" not in json.dumps(documented.rights(without, NAME))
-    assert yaml.safe_load(without.one("ConfigMap", NAME)["data"]["config.yaml"])["rollout"]["canaries"] is False
+    assert yaml_texts.document(without.one("ConfigMap", NAME)["data"]["config.yaml"])["rollout"]["canaries"] is False
     some = helm.render(VARIANTS["minimal"], {"operator": {"evictions": True}, "webhook": {"enabled": True}})
     rules = documented.rights(some, NAME)["ClusterRole"]
     assert {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]} in rules
-    assert yaml.safe_load(some.one("ConfigMap", NAME)["data"]["config.yaml"])["rollout"]["canaries"] is True
+    assert yaml_texts.document(some.one("ConfigMap", NAME)["data"]["config.yaml"])["rollout"]["canaries"] is True
     with pytest.raises(RefusedError, match=r"operator\.evictions is true, and webhook\.enabled is false"):
         helm.render(VARIANTS["minimal"], {"operator": {"evictions": True}})
 
@@ -170,7 +170,7 @@ def test_every_file_that_is_named_is_mounted(variants: dict[str, Rendered]) -> N
     """A path in the configuration without a file would end the operator at its start."""
     for rendered in variants.values():
         (name,) = [name for name in rendered.names("Deployment") if not name.endswith("-webhook")]
-        config = yaml.safe_load(rendered.one("ConfigMap", name)["data"]["config.yaml"])
+        config = yaml_texts.document(rendered.one("ConfigMap", name)["data"]["config.yaml"])
         named = {path.removeprefix(f"{_SECRETS}/") for path in _texts(config) if path.startswith(_SECRETS)}
         assert named == set(rendered.files("Deployment", name))
 
@@ -186,7 +186,7 @@ def test_a_token_of_the_pod_is_for_prometheus_alone(helm: Helm, given: dict[str,
     """It has an audience of its own, and is never the one that opens the API server."""
     access = {"url": "https://prometheus:9090", "bearerToken": {"serviceAccount": True, **given}}
     rendered = helm.render(VARIANTS["minimal"], {"prometheus": access})
-    config = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
+    config = yaml_texts.document(rendered.one("ConfigMap")["data"]["config.yaml"])
     assert config["prometheus"]["bearerTokenFile"] == f"{_SECRETS}/prometheus/token"
     assert rendered.files("Deployment") == {"prometheus/token": ("serviceAccountToken", audience, "")}
 
@@ -205,7 +205,7 @@ def test_credentials_over_http_are_allowed_by_name(helm: Helm) -> None:
     access = {"prometheus": {"allowCredentialsOverHttp": True, "bearerToken": {"serviceAccount": True}}}
     fitting = {"fitting": {"enabled": True, "image": {"repository": "registry.example/fitting"}}}
     rendered = helm.render(VARIANTS["minimal"], access, fitting)
-    config = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
+    config = yaml_texts.document(rendered.one("ConfigMap")["data"]["config.yaml"])
     assert config["prometheus"]["allowCredentialsOverHttp"] is True
     (container,) = rendered.pod("CronJob", f"{NAME}-fit")["spec"]["containers"]
     assert "--allow-credentials-over-http" in container["args"]
@@ -228,7 +228,7 @@ def test_a_token_and_a_certificate_are_files(helm: Helm) -> None:
         "prometheus/tls.crt": ("secret", "access", "c"),
         "prometheus/tls.key": ("secret", "access", "k"),
     }
-    found = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])["prometheus"]
+    found = yaml_texts.document(rendered.one("ConfigMap")["data"]["config.yaml"])["prometheus"]
     assert found["bearerTokenFile"] == f"{_SECRETS}/prometheus/token"
     assert found["tls"] == {
         "certFile": f"{_SECRETS}/prometheus/tls.crt",
@@ -244,12 +244,13 @@ def test_its_own_values_reach_the_configuration(helm: Helm, tmp_path: Path) -> N
         "maxConcurrentRollouts": 0,
         "shards": 2,
         "kubernetesTimeout": "5s",
+        "argoRollouts": True,
         "leaderElection": {"leaseDuration": "30s", "renewDeadline": "20s", "retryPeriod": "4s"},
     }
     others = {"prometheus": {"maxAnswerBytes": 1_000_000_000}, "kafka": {"timeout": "7s"}}
     found = loaded(helm.render(VARIANTS["minimal"], {"operator": own, **others}), tmp_path)
     assert (found.interval.seconds, found.kubernetes.timeout.seconds, found.kafka.timeout.seconds) == (30, 5, 7)
-    assert (found.rollout.max_concurrent, found.shards) == (0, 2)
+    assert (found.rollout.max_concurrent, found.shards, found.kubernetes.argo_rollouts) == (0, 2, True)
     election = found.leader_election
     assert [item.seconds for item in (election.lease_duration, election.renew_deadline, election.retry_period)] == [
         30,
@@ -281,6 +282,13 @@ def test_pods_are_placed_as_said(full: Rendered) -> None:
     assert pod["spec"]["containers"][0]["imagePullPolicy"] == "Always"
 
 
+def test_services_have_the_ip_families_that_are_asked_for(full: Rendered, minimal: Rendered) -> None:
+    """Both Services; where nothing is asked for, the cluster decides."""
+    services = [item for item in full.objects if item["kind"] == "Service"]
+    assert [item["spec"]["ipFamilyPolicy"] for item in services] == ["PreferDualStack"] * 2
+    assert not [item for item in minimal.objects if "ipFamilyPolicy" in item.get("spec", {})]
+
+
 def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendered, minimal: Rendered) -> None:
     """In that order."""
     images = [
@@ -304,7 +312,7 @@ def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendere
 )
 def test_what_is_missing_is_named(helm: Helm, missing: str, told: str) -> None:
     """Before anything is installed, with the value and what to write there."""
-    values = yaml.safe_load(VARIANTS["minimal"].read_text())
+    values = yaml_texts.document(VARIANTS["minimal"].read_text())
     del values[missing]
     with pytest.raises(RefusedError, match=told):
         helm.render(values)

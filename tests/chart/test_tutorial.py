@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from heartbeat_tuner.api import parsing
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.processes import wait_until
 from tests.chart.test_monitoring import run
+from tests.support import yaml_texts
 from tests.support.documents import CHECKOUT, code_blocks
 
 pytestmark = pytest.mark.timeout(300)
@@ -68,7 +68,7 @@ def namespaces(plane: ControlPlane) -> set[str]:
 
 def manifest(kind: str, name: str) -> Any:
     """Return an object of the tutorial's manifest."""
-    documents = yaml.safe_load_all(MANIFEST.read_text())
+    documents = yaml_texts.documents(MANIFEST.read_text())
     return next(document for document in documents if (document["kind"], document["metadata"]["name"]) == (kind, name))
 
 
@@ -80,7 +80,7 @@ def test_the_page_s_commands_work_from_first_to_last(plane: ControlPlane, shell:
         if "helm" in block:
             plane.await_definitions()
             assert "NOTES:" in said
-    policy = yaml.safe_load(plane.kubectl("get", "cgp", "orders", "--namespace=shop", "--output=yaml"))
+    policy = yaml_texts.document(plane.kubectl("get", "cgp", "orders", "--namespace=shop", "--output=yaml"))
     asked = parsing.policy_of(policy)
     assert (asked.group_id, asked.mode.value, asked.workload.key.name) == ("orders", "Apply", "orders-consumer")
     (image,) = plane.kubectl(
@@ -136,7 +136,7 @@ def test_its_prometheus_is_configured_as_prometheus_wants_it(promtool: Path, tmp
     text = manifest("ConfigMap", "prometheus")["data"]["prometheus.yml"]
     (tmp_path / "prometheus.yml").write_text(text)
     run(promtool, "check", "config", "--syntax-only", tmp_path / "prometheus.yml")
-    (job,) = yaml.safe_load(text)["scrape_configs"]
+    (job,) = yaml_texts.document(text)["scrape_configs"]
     assert {"namespace", "pod"} <= {relabel_config.get("target_label") for relabel_config in job["relabel_configs"]}
 
 

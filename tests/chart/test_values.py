@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain import durations
 from tests.chart.rendering import CHART, KUBERNETES, VARIANTS, Helm, RefusedError
 from tests.documentation import links
 from tests.documentation.markdown import Page
-from tests.support import documents
+from tests.support import documents, yaml_texts
 from tests.support.documents import CHECKOUT
 
 _GENERATOR = runpy.run_path(str(CHECKOUT / "docs" / "reference" / "generate_chart.py"))
@@ -139,7 +138,7 @@ def test_the_chart_is_of_the_version_of_the_code() -> None:
     """The image that it names unless told is that of the same release."""
     text = (CHECKOUT / "pyproject.toml").read_text()
     (version,) = re.findall(r'^version = "(.+)"$', text, flags=re.MULTILINE)
-    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    chart = yaml_texts.document((CHART / "Chart.yaml").read_text())
     assert chart["appVersion"] == version
     assert chart["version"] == version.replace(".dev", "-dev.")
 
@@ -179,6 +178,7 @@ def test_every_setting_can_be_reached() -> None:
     }
     by_value = {
         "interval": "operator.interval",
+        "kubernetes.argoRollouts": "operator.argoRollouts",
         "kubernetes.namespaces": "watchNamespaces",
         "kubernetes.timeout": "operator.kubernetesTimeout",
         "rollout.maxConcurrent": "operator.maxConcurrentRollouts",

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import yaml
-
 from heartbeat_tuner.settings import webhook_settings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, Rendered
+from tests.support import yaml_texts
 
 _NAME = f"{NAME}-webhook"
 
@@ -69,7 +68,7 @@ def test_its_configuration_names_what_is_there(helm: Helm, tmp_path: Path) -> No
     assert rendered.one("Service", service["name"])["metadata"]["namespace"] == "kafka"
     (excluded,) = hook["namespaceSelector"]["matchExpressions"]
     assert "kafka" in excluded["values"]
-    operator = yaml.safe_load(rendered.one("ConfigMap", "tuner-heartbeat-tuner")["data"]["config.yaml"])
+    operator = yaml_texts.document(rendered.one("ConfigMap", "tuner-heartbeat-tuner")["data"]["config.yaml"])
     assert found.installation == f"kafka/{operator['leaderElection']['leaseName']}"
     rights = documented.rights(rendered, name)
     assert [found.configuration_name] in [rule.get("resourceNames") for rule in rights["ClusterRole"]]
@@ -109,4 +108,4 @@ def test_its_defaults_are_those_of_the_code(full: Rendered, tmp_path: Path) -> N
     found = loaded(full, tmp_path)
     assert found == webhook_settings.WebhookSettings(installation=found.installation)
     text = full.one("ConfigMap", _NAME)["data"]["webhook.yaml"]
-    assert set(yaml.safe_load(text)) <= {"configurationName", "certificate", "kubernetes", "installation"}
+    assert set(yaml_texts.document(text)) <= {"configurationName", "certificate", "kubernetes", "installation"}

@@ -1,4 +1,4 @@
-"""A Java group that was calm for weeks, as an operator in this process sees it on a clock of its own.
+"""A group of Java or Streams that was calm for weeks, as an operator in this process sees it on a clock of its own.
 
 Nobody waits for weeks here, nor for the half hour that a record must be long. So a Prometheus of its own gets three
 quarters of an hour of history of the team's pods by remote write, a fitted model stands for the weeks, and the
@@ -11,6 +11,7 @@ import dataclasses
 import os
 import signal
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
+from heartbeat_tuner.adapters.kafka.wire import coordinator_requests
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -48,9 +50,9 @@ SCRAPE_S: Final = 15
 class CalmHistory(Recording):
     """What the pods of a team would have shown without a rebalance: beats every 5 s, and nothing else."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: Team, library: str) -> None:
         super().__init__(Path(team.name), {"length_s": float(HISTORY_S)})
-        self._team = team
+        self._team, self._library = team, library
 
     @property
     def series(self) -> list[Series]:  # made, and not read
@@ -69,7 +71,10 @@ class CalmHistory(Recording):
         ]
 
     def _labels(self, pod: str) -> dict[str, str]:
-        return {"namespace": self._team.namespace, "pod": pod, "client_id": f"consumer-{self._team.name}-1"}
+        group = self._team.name
+        thread = f"{group}-{uuid.uuid5(uuid.NAMESPACE_OID, pod)}-StreamThread-1-consumer"
+        client_id = thread if self._library == "streams" else f"consumer-{group}-1"
+        return {"namespace": self._team.namespace, "pod": pod, "client_id": client_id}
 
 
 def pods(team: Team) -> list[Pod]:
@@ -102,11 +107,12 @@ def model(team: Team) -> Fitted:
     return Fitted(team.name, found)
 
 
-def lowered(team: Team) -> tuple[dict[str, Any], float]:
+def lowered(team: Team, library: str) -> tuple[dict[str, Any], float]:
     """Let an operator see the calm group, and write what it decides.
 
     Args:
         team: with a policy in mode Apply, and nobody else who carries it out.
+        library: of its consumers, `java` or `streams`.
 
     Returns:
         The status that it leaves, and when the look began that wrote, in Unix seconds.
@@ -124,7 +130,7 @@ def lowered(team: Team) -> tuple[dict[str, Any], float]:
         Prometheus(team.sandbox.run_dir / team.name, Binaries(), kubeconfig=None) as history,
         sources.reading(history.url, timeout_s=30) as metrics,
     ):
-        replay.load(CalmHistory(team), history.url, ends_at_s=time.time())
+        replay.load(CalmHistory(team, library), history.url, ends_at_s=time.time())
         stage.groups = kafka  # type: ignore[assignment]  # it answers as the fake does
         stage.prometheus = metrics  # type: ignore[assignment]  # likewise
         stage.restart()
@@ -144,24 +150,31 @@ async def _looks(stage: Stage) -> float:
     return looked_s
 
 
-def members(team: Team) -> dict[str, tuple[str, int]]:
-    """Return the members of a team's group by their ids: each one's address, and how many partitions it has."""
-    admin = AdminClient({"bootstrap.servers": team.sandbox.kafka.bootstrap, "log_level": 0})
-    described = admin.describe_consumer_groups([team.name])[team.name].result(30)
-    return {
+def described(team: Team) -> tuple[bool, dict[str, tuple[str, int]]]:
+    """Return whether a team's group stands still, and its members by their ids.
+
+    Each member has its address, and how many partitions it has, or active tasks of Streams.
+    """
+    servers = {"bootstrap.servers": team.sandbox.kafka.bootstrap, "security.protocol": "PLAINTEXT"}
+    asked = coordinator_requests.described(servers, [team.name], until_s=time.monotonic() + 30)[team.name]
+    if asked.group is not None:  # librdkafka describes none of these
+        return asked.group.state == "Stable", {
+            member.member_id: (member.host, member.partitions) for member in asked.group.members
+        }
+    admin = AdminClient({**servers, "log_level": 0})  # held until it has answered
+    group = admin.describe_consumer_groups([team.name])[team.name].result(30)
+    return group.state is ConsumerGroupState.STABLE, {
         member.member_id: (member.host.removeprefix("/"), len(member.assignment.topic_partitions))
-        for member in described.members
+        for member in group.members
     }
 
 
 def await_settled(team: Team) -> None:
     """Wait until each member has its one partition and the group stands still: while it moves, nothing is decided."""
-    admin = AdminClient({"bootstrap.servers": team.sandbox.kafka.bootstrap, "log_level": 0})
 
     def settled() -> bool:
-        described = admin.describe_consumer_groups([team.name])[team.name].result(30)
-        counts = [len(member.assignment.topic_partitions) for member in described.members]
-        return described.state is ConsumerGroupState.STABLE and counts == [1] * len(team.pods())
+        is_stable, members = described(team)
+        return is_stable and [count for _, count in members.values()] == [1] * len(team.pods())
 
     wait_until(settled, part=team.name, what="a group that stands still", timeout_s=60)
 
@@ -174,14 +187,15 @@ def detected_s(team: Team, pod: str) -> float:
     (address,) = (item["status"]["podIP"] for item in team.get("pods")["items"] if item["metadata"]["name"] == pod)
     process_id = team.sandbox.node.container_pid(team.namespace, pod, "app")
     assert process_id is not None
-    before = members(team)
+    _, before = described(team)
     (killed,) = (member_id for member_id, (host, _) in before.items() if host == address)
     had = sum(count for _, count in before.values())
     began_s = time.monotonic()
     os.kill(process_id, signal.SIGKILL)
 
     def moved() -> bool:
-        return sum(count for member_id, (_, count) in members(team).items() if member_id != killed) == had
+        _, members = described(team)
+        return sum(count for member_id, (_, count) in members.items() if member_id != killed) == had
 
     wait_until(moved, part=team.name, what="the partitions of the killed member", timeout_s=60, poll_s=0.05)
     return round(time.monotonic() - began_s, 1)

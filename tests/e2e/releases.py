@@ -19,7 +19,8 @@ import yaml
 from sandbox import audit, network
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
-from sandbox.processes import Process, wait_until
+from sandbox.forked_commands import OwnCommand
+from sandbox.processes import wait_until
 from tests.chart.rendering import VARIANTS, Helm, Rendered, Values
 
 NAMESPACE: Final = audit.ACCOUNTS_NAMESPACE
@@ -51,12 +52,8 @@ class Program:
         self.uid = str(uuid.uuid4())
         """Of the pod that it takes itself for, of its own name."""
         pod = {"POD_NAME": name, "POD_NAMESPACE": NAMESPACE, "POD_UID": self.uid}
-        self.process = Process(
-            name,
-            [sys.executable, "-m", "heartbeat_tuner", command, "--config", file],
-            log=self.log,
-            env={**os.environ, "KUBECONFIG": str(kubeconfig), **pod},
-        )
+        environment = {**os.environ, "KUBECONFIG": str(kubeconfig), **pod}
+        self.process = OwnCommand(name, [command, "--config", file], log=self.log, env=environment)
 
     def __enter__(self) -> Self:
         self.process.start()

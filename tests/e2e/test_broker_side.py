@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ ROWS: Final = Path("build/broker-side.json")
 NERVOUS: Final = {"consumer.session.timeout.ms": "4000", "consumer.heartbeat.interval.ms": "1000"}
 NERVOUS_STREAMS: Final = {"streams.session.timeout.ms": "4000", "streams.heartbeat.interval.ms": "1000"}
 WIDE: Final = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "5000"}
+WIDE_STREAMS: Final = {"streams.session.timeout.ms": "20000", "streams.heartbeat.interval.ms": "5000"}
 REPLICAS: Final = 3
 """One pause each: losses of one member within a minute count as one."""
 
@@ -97,6 +98,14 @@ def calm(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
     """A team of Java consumers that nobody disturbs, with a session of its own, and no operator beside it."""
     operators.stop()
     with nervous(sandbox, "broker-side-calm", "java", WIDE) as team:
+        yield team
+
+
+@pytest.fixture
+def calm_threads(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
+    """The same with a Kafka Streams application in a group of its own protocol."""
+    operators.stop()
+    with nervous(sandbox, "broker-side-calm-streams", "streams", WIDE_STREAMS) as team:
         yield team
 
 
@@ -257,19 +266,66 @@ def test_a_session_of_a_streams_group_is_raised_at_the_broker(threads: Team, alt
     assert threads.status()["groupProtocol"] == "Streams"
 
 
-def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:
-    """A killed member's partitions then move within the new session and a second; three fencings undo it at once."""
-    log, pods = RequestLog(calm.sandbox.kafka.request_log), calm.pods()
-    calm_groups.await_settled(calm)
-    status, looked_s = calm_groups.lowered(calm)
-    write = status["groupConfig"]
-    written_s = time.time()
+def lowered(team: Team, group_type: str, client: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Let an operator lower the session of a team that was calm for weeks, then kill a member; return row and status.
+
+    Args:
+        team: with no operator beside it.
+        group_type: as the row has it.
+        client: as the row has it, and its policy.
+    """
+    log, pods = RequestLog(team.sandbox.kafka.request_log), team.pods()
+    calm_groups.await_settled(team)
+    status, looked_s = calm_groups.lowered(team, client)
+    write, written_s = status["groupConfig"], time.time()
     session_s, interval_s = (
         durations.parse(write["values"][name]).total_seconds() for name in ("sessionTimeout", "heartbeatInterval")
     )
     time.sleep(6.0 + 5 * interval_s)  # the interval before and a second, and some of the new ones
     settled_s = time.time()
-    detection_s = calm_groups.detected_s(calm, pods[0])
+    detection_s = calm_groups.detected_s(team, pods[0])
+    time.sleep(AUDIT_LAG_S)
+    records = log.read_new()
+    before, followed = (beats(records, team, *window) for window in ((0.0, written_s), (written_s + 6.0, settled_s)))
+    row: dict[str, Any] = {
+        "group_type": group_type,
+        "client": client,
+        "purpose": "lowered",
+        "changed": {"before": write["previous"], "after": write["values"]},
+        "restarts": len(team.operator_writes("deployments")),
+        "rebalances_by_change": epoch(followed) - epoch(before),
+        "in_force_s": in_force_s(beats(records, team, written_s, settled_s), looked_s),
+        "evictions_before": fenced(before),
+        "detection_s": detection_s,
+    }
+    row["ok"] = (
+        not any(row[name] for name in ("restarts", "rebalances_by_change", "evictions_before"))
+        and detection_s <= session_s + 1.0
+    )
+    noted_rows([row])
+    assert row["ok"], row
+    assert session_s < 20.0
+    assert interval_s < 5.0
+    assert calm_groups.longest_apart_s(followed) <= interval_s + 1.0  # each member beats by the new interval
+    assert row["in_force_s"] <= 8.0  # the interval before and a second, and two for the looks around the write
+    return row, status
+
+
+def test_a_session_of_a_streams_group_is_lowered_after_calm_weeks(calm_threads: Team) -> None:
+    """A killed member's tasks then move within the new session and a second, and nothing moved by the change."""
+    row, _ = lowered(calm_threads, "streams", "streams")
+    after = {name: durations.parse(text) // timedelta(milliseconds=1) for name, text in row["changed"]["after"].items()}
+    assert configured(calm_threads) == {
+        "streams.session.timeout.ms": str(after["sessionTimeout"]),
+        "streams.heartbeat.interval.ms": str(after["heartbeatInterval"]),
+    }
+
+
+def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:
+    """A killed member's partitions then move within the new session and a second; three fencings undo it at once."""
+    row, status = lowered(calm, "consumer", "java")
+    session_s = durations.parse(row["changed"]["after"]["sessionTimeout"]).total_seconds()
+    log = RequestLog(calm.sandbox.kafka.request_log)
     calm.kubectl(
         *("patch", "cgp", calm.name, f"--namespace={calm.namespace}", "--subresource=status", "--type=merge"),
         *("--patch", json.dumps({"status": status})),
@@ -287,33 +343,10 @@ def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on
         back_s, reverted = time.time(), calm.status()["groupConfig"]
         time.sleep(AUDIT_LAG_S)
 
-    records = log.read_new()
-    before, followed, harmed = (
-        beats(records, calm, *window) for window in ((0.0, written_s), (written_s + 6.0, settled_s), (harmed_s, back_s))
-    )
-    row: dict[str, Any] = {
-        "group_type": "consumer",
-        "client": "java",
-        "purpose": "lowered",
-        "changed": {"before": write["previous"], "after": write["values"]},
-        "restarts": len(calm.operator_writes("deployments")),
-        "rebalances_by_change": epoch(followed) - epoch(before),
-        "in_force_s": in_force_s(beats(records, calm, written_s, settled_s), looked_s),
-        "evictions_before": fenced(before),
-        "evictions_after": fenced(harmed),
-        "detection_s": detection_s,
-        "taken_back_s": round(back_s - harmed_s, 1),
-    }
-    row["ok"] = (
-        not any(row[name] for name in ("restarts", "rebalances_by_change", "evictions_before"))
-        and detection_s <= session_s + 1.0
-        and row["evictions_after"] >= REPLICAS
-    )
+    row["evictions_after"] = fenced(beats(log.read_new(), calm, harmed_s, back_s))
+    row["taken_back_s"] = round(back_s - harmed_s, 1)
+    row["ok"] = row["evictions_after"] >= REPLICAS
     noted_rows([row])
     assert row["ok"], row
-    assert session_s < 20.0
-    assert interval_s < 5.0
-    assert calm_groups.longest_apart_s(followed) <= interval_s + 1.0  # each member beats by the new interval
-    assert row["in_force_s"] <= 8.0  # the interval before and a second, and two for the looks around the write
     assert reverted["harm"] == "Danger"
     assert configured(calm) == WIDE

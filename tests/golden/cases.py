@@ -230,6 +230,7 @@ def _group(section: _Section, policy: Policy, workload: Workload) -> Group:
         (*own, *(_stranger(member) for member in section.take("membersOfOthers", []))),
         consumer_protocol=prescribed is not None,
         config=_prescribed(_Section("group.consumerProtocol", prescribed or {})),
+        kind=section.take("kind", "consumer"),
     )
     section.end()
     return group
@@ -258,18 +259,20 @@ def _cluster(section: _Section) -> Cluster:
         section.time("minSessionTimeout") or DEFAULT_MIN_SESSION,
         section.time("maxSessionTimeout") or DEFAULT_MAX_SESSION,
         bounds_assumed=section.take("boundsAssumed", False),
-        consumer=_consumer_bounds(section.take("ofConsumerGroups")),
+        consumer=_group_bounds(section, "ofConsumerGroups"),
+        streams=_group_bounds(section, "ofStreamsGroups"),
         alters_groups=section.take("alterGroups", False),
     )
     section.end()
     return cluster
 
 
-def _consumer_bounds(given: Mapping[str, str] | None) -> ConsumerBounds | None:
-    """Return the bounds of groups of the consumer protocol: Kafka's own but for what is said; None if unknown."""
+def _group_bounds(cluster: _Section, field: str) -> ConsumerBounds | None:
+    """Return the bounds of groups of one kind at the broker: Kafka's own but for what is said; None if unknown."""
+    given = cluster.take(field)
     if given is None:
         return None
-    section = _Section("cluster.ofConsumerGroups", given)
+    section = _Section(f"cluster.{field}", given)
     bounds = ConsumerBounds(
         section.time("minSessionTimeout") or timedelta(seconds=45),
         section.time("maxSessionTimeout") or timedelta(seconds=60),

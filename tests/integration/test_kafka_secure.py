@@ -436,6 +436,7 @@ async def test_each_missing_right_is_told_with_the_command_that_grants_it(locked
     assert "does not give the operator the right Describe on group orders; grant it" in str(classic)
     assert "the right Describe on group orders-848;" in str(consumer)
     assert cluster.bounds_assumed
+    assert cluster.group_version == 1  # for this no right is needed
     given(classic)
     given(consumer)
     assert "the right DescribeConfigs on the cluster; grant it" in logged

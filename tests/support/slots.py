@@ -78,9 +78,9 @@ class FakeSizes:
         self.count = size
         self.error: Exception | None = None
 
-    async def size(self, deployment: ObjectKey) -> int:
+    async def size(self, kind: str, workload: ObjectKey) -> int:
         """Return how many pods there may be."""
-        assert deployment == DEPLOYMENT
+        assert (kind, workload) == ("Deployment", DEPLOYMENT)
         if self.error is not None:
             raise self.error
         return self.count

@@ -7,7 +7,6 @@ import os
 import socket
 import socketserver
 import ssl
-import sys
 import threading
 import time
 import urllib.request
@@ -22,8 +21,9 @@ import yaml
 from heartbeat_tuner.adapters.http.pages import FRESH_S
 from sandbox import network
 from sandbox.control_plane import ControlPlane
+from sandbox.forked_commands import OwnCommand
 from sandbox.network import LOOPBACK, free_ports
-from sandbox.processes import Process, wait_until
+from sandbox.processes import wait_until
 
 CHECKOUT: Final = Path(__file__).parents[2]
 MANIFEST: Final = CHECKOUT / "docs" / "how-to" / "webhook.yaml"
@@ -52,12 +52,7 @@ class Replica:
         own = plane.kubeconfig_for(USER).read_text()
         kubeconfig.write_text(own.replace(plane.url, f"https://{LOOPBACK}:{api_port}"))
         environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
-        self.process = Process(
-            name,
-            [sys.executable, "-m", "heartbeat_tuner", "webhook", "--config", config],
-            log=folder / f"{name}.log",
-            env=environment,
-        )
+        self.process = OwnCommand(name, ["webhook", "--config", config], log=folder / f"{name}.log", env=environment)
 
     def start(self) -> None:
         """Start it; it is not ready yet."""

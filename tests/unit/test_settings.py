@@ -34,7 +34,7 @@ def test_a_minimal_file_has_defaults(tmp_path: Path) -> None:
     assert found.kafka.clusters["main"].bootstrap_servers == "kafka:9092"
     assert found.interval == timedelta(seconds=60)
     assert (found.rollout.max_concurrent, found.shards) == (5, 1)
-    assert (found.http.address, found.http.port) == ("0.0.0.0", 8080)  # noqa: S104 - the documented default
+    assert (found.http.address, found.http.port) == ("", 8080)
 
 
 def test_shards_need_a_rollout_each_or_none_at_all(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- toYaml (dict
   "prometheus" $prometheus
   "kafka" (dict "clusters" $clusters "timeout" .Values.kafka.timeout)
-  "kubernetes" (include "heartbeat-tuner.kubernetesConfig" (list . $operator) | fromJson)
+  "kubernetes" (merge (dict "argoRollouts" $operator.argoRollouts) (include "heartbeat-tuner.kubernetesConfig" (list . $operator) | fromJson))
   "leaderElection" (merge (dict "leaseName" (include "heartbeat-tuner.fullname" .)) $operator.leaderElection)
   "rollout" (dict "maxConcurrent" $operator.maxConcurrentRollouts "canaries" $operator.evictions)
   "interval" $operator.interval

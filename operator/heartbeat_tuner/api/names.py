@@ -61,7 +61,7 @@ ObjectName = Annotated[
         json_schema_extra=rules((f"self.matches(r'^{SUBDOMAIN}$')", NOT_A_SUBDOMAIN)),
     ),
 ]
-"""Of a Deployment or StatefulSet."""
+"""Of a Deployment, StatefulSet or Rollout."""
 
 LabelName = Annotated[
     str,

@@ -9,9 +9,10 @@ number behind an id; what comes of that is no other pod's id, nor another's with
 import dataclasses
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
-from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.policies import DEPLOYMENT, ROLLOUT, ObjectKey
 
 SLOT_LABEL: Final = "heartbeat-tuner.dev/slot"
 """On pods and Leases: the slot's number. Watches select by it."""
@@ -36,8 +37,13 @@ MOST_SLOTS: Final = 10_000
 """Of one policy. Larger than any group there is, and few enough to be looked through: a Deployment may ask for 2**31
 pods and as many of surge, in no more than a line. Pods beyond it get no id. Their numbers fit `NUMBER_DIGITS`."""
 
-HASH_LABEL: Final = "pod-template-hash"
-"""On a Deployment's pods: what their ReplicaSet's name has more than the Deployment's."""
+HASH_LABELS: Final[Mapping[str, str]] = MappingProxyType(
+    {"pod-template-hash": DEPLOYMENT, "rollouts-pod-template-hash": ROLLOUT}
+)
+"""On the pods of each kind of workload that has ReplicaSets: what a ReplicaSet's name has more than the workload's."""
+
+LENDING_KINDS: Final = frozenset(HASH_LABELS.values())
+"""Kinds of workloads whose pods get other names in each rollout: static ids are lent to them, as slots."""
 
 _ID: Final = re.compile(rf"(?P<prefix>[-.a-z0-9]+-[0-9a-f]{{{UID_DIGITS}}}-)(?P<number>[0-9]{{1,{NUMBER_DIGITS}}})")
 
@@ -88,16 +94,19 @@ def parse(namespace: str, text: str) -> tuple[SlotPlace, int] | None:
     return None if match is None else (SlotPlace(namespace, match["prefix"]), int(match["number"]))
 
 
-def deployment_of(metadata: Mapping[str, Any]) -> str | None:
-    """Return the name of the Deployment that a pod is made for; None if it is made for none.
+def workload_of_replicas(metadata: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return kind and name of the Deployment or Rollout that a pod is made for; None if it is made for none.
 
-    A ReplicaSet owns it, which may be too new for any list; but that one's name is its Deployment's, a dash and the
-    hash that the pod has as a label.
+    A ReplicaSet owns it, which may be too new for any list; but that one's name is its workload's, a dash and the hash
+    that the pod has as a label. Which label it is says the kind.
     """
-    ending = f"-{(metadata.get('labels') or {}).get(HASH_LABEL, '')}"
+    labels = metadata.get("labels") or {}
     for owner in metadata.get("ownerReferences") or ():
+        if not owner.get("controller") or (owner.get("apiVersion"), owner.get("kind")) != ("apps/v1", "ReplicaSet"):
+            continue
         name = str(owner.get("name"))
-        is_replica_set = (owner.get("apiVersion"), owner.get("kind")) == ("apps/v1", "ReplicaSet")
-        if owner.get("controller") and is_replica_set and len(ending) > 1 and name.endswith(ending) and name != ending:
-            return name.removesuffix(ending)
+        for label, kind in HASH_LABELS.items():
+            ending = f"-{labels.get(label, '')}"
+            if len(ending) > 1 and name.endswith(ending) and name != ending:
+                return kind, name.removesuffix(ending)
     return None

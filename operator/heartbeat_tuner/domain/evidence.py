@@ -57,29 +57,25 @@ class Record:
     Attributes:
         since: start of the time that was watched: never before the newest pod's start or our last change.
         until: its end.
-        evictions: live members that were removed because they were silent for longer than their session; a lower
-            bound.
+        evictions: live members that were removed for a silence longer than their session; a lower bound.
         poll_gap_evictions: live members that left because they did not poll for longer than their limit; a lower
             bound. They beat all the while: no session timeout would have kept them.
-        longest_poll_gap: the longest time between two polls that was seen; None where the client has no limit for it,
-            or exports no such time.
+        longest_poll_gap: the longest time between two polls; None where the client has no limit or exports none.
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.
-        beat_period: median time between accepted heartbeats of one member; None where too few were counted between two
-            scrapes.
+        beat_period: median time between accepted heartbeats of one member; None where scrapes counted too few.
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
-        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
-            broker alone showed it, by when.
-        beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
-            members for at least so long; zero where it is not known.
+        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds; by when, where the broker showed it.
+        beats_timed_for: for how long more than half of the members' beats were counted for `beat_period`; zero without.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
+        as_described: whether `evictions` are the broker's word, since nothing of the library's exporter is there.
         hidden: why members of a group of the consumer protocol may have been fenced unseen; None where `evictions` is
             all of them, but for those of one pod within 90 s, which count as one.
     """
@@ -102,6 +98,7 @@ class Record:
     evicted_pods: tuple[str, ...] = ()
     poll_gap_pods: tuple[str, ...] = ()
     hidden: HiddenFencings | None = None
+    as_described: bool = False
 
     @property
     def span(self) -> timedelta:
@@ -219,7 +216,7 @@ class Holdings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Workload:
-    """The Deployment as gathered.
+    """The policy's workload as gathered.
 
     Attributes:
         uid: with `resource_version`, carried by every write, so that a late one is refused.
@@ -230,18 +227,19 @@ class Workload:
         applications: our last write to each container, as the object itself carries it.
         pods: running pods, newest last.
         our_rollout: a rollout is not finished, and nobody changed the template since we did.
-        is_our_template: nobody changed the template since we did, whether its rollout is finished or not.
+        is_our_template: nobody changed the template since we did.
         most_pods: how many pods there may be at a time: its replicas and its surge, up to a bound.
         unlike_template: the settings that pods have another value of than their template, which the next pods get.
         holdings: what of ours stands in it; None for a workload that nobody read.
         template: a fingerprint of the pods' template; empty where nobody read it.
         strategy: how its pods are replaced.
         at_once: whether a rollout may stop all of them before a new one is ready.
-        paused: whether no change of its template reaches a pod.
+        paused: whether no change of its template reaches a pod, or no further one.
+        pause: the field that says so; empty where it is `spec.paused`.
+        merged_by: who owns all its containers as one value, of which no apply can name a part.
         partition: the pods of a StatefulSet that no change of its template reaches, by their ordinals below it.
         lines: how entries that somebody else owns stand in the template, as lines of a manifest, by setting.
-        rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
-            has pods that come and go.
+        rollout: how far its pods are; it moves by itself, and makes no other workload.
         parts: the workloads of a policy that names several, in its order; this is all of them together then.
         absent: those of them that do not exist or cannot be read; nothing of them is in what is said of all.
         canary: the pods with a canary's values.
@@ -264,6 +262,8 @@ class Workload:
     strategy: Strategy = Strategy.ROLLING
     at_once: bool = False
     paused: bool = False
+    pause: str = ""
+    merged_by: tuple[str, ...] = ()
     partition: int = 0
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)

@@ -212,6 +212,8 @@ class Cluster:
         consumer: the bounds for groups of the consumer protocol; None where they cannot be read of every broker.
         streams: the same for groups of Kafka Streams' protocol; None, too, where brokers know none (before 4.1).
         alters_groups: whether the operator's configuration lets values be written into groups' configurations there.
+        group_version: the level of the feature group.version: the consumer protocol needs 1; None where not known.
+        describes_batches: whether nearly all groups were described many at a time when they were last.
         consumer_protocol: whether the two are for groups whose S and H are the broker's (`for_groups`).
     """
 
@@ -222,6 +224,8 @@ class Cluster:
     consumer: ConsumerBounds | None = None
     streams: ConsumerBounds | None = None
     alters_groups: bool = False
+    group_version: int | None = None
+    describes_batches: bool = False
     consumer_protocol: bool = False
 
     def for_groups(self, kind: str) -> "Cluster":

@@ -56,7 +56,8 @@ ASKING_AGAIN: Final = "spec.objective, spec.bounds, spec.client or spec.workload
 
 DEPLOYMENT: Final = "Deployment"
 STATEFUL_SET: Final = "StatefulSet"
-"""Kinds of workloads: a StatefulSet's pods have names that stay, and it has no surge."""
+ROLLOUT: Final = "Rollout"
+"""Kinds of workloads: a StatefulSet's pods have names that stay, and it has no surge; a Rollout is Argo Rollouts'."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,8 +105,7 @@ class Application:
         container: that was written to, likewise; empty where that was not noted.
         entries: the policy's variables that were ours in the container after it, with their texts; empty where that was
             not noted.
-        entries_before: likewise before it: to write these again leaves the template as it was, so that the pods before
-            the change are the pods after it; None where that was not noted.
+        entries_before: those before it, which to write again leaves the template as it was; None where not noted.
         promise: what a model said of the values; None where none was asked.
         reverts: when the change was written that this one takes back; None where it takes none back.
         failed: values that were taken back by the tuner until then, the newest last.

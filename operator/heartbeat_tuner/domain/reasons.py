@@ -16,6 +16,7 @@ class Reason(enum.StrEnum):
     # Ready
     WATCHING = "Watching"  # everything that the policy names exists
     WORKLOAD_NOT_FOUND = "WorkloadNotFound"  # the Deployment does not exist
+    WORKLOAD_UNSUPPORTED = "WorkloadUnsupported"  # a Rollout that is not watched, or whose template stands elsewhere
     CONTAINER_NOT_FOUND = "ContainerNotFound"  # the Deployment has no container of that name
     GROUP_NOT_FOUND = "GroupNotFound"  # the Kafka cluster does not know the consumer group
     GROUP_UNREADABLE = "GroupUnreadable"  # the Kafka cluster refused to describe the consumer group
@@ -59,6 +60,15 @@ class Reason(enum.StrEnum):
     TOO_EARLY = "TooEarly"  # no model says how many evictions to expect, and too few days were counted to tell
     ABOVE_OBJECTIVE = "AboveObjective"  # more evictions are expected than it allows, or were counted
 
+    # ConsumerProtocolReady
+    PROTOCOL_READY = "ProtocolReady"  # nothing hinders a rolling update to the consumer protocol (KIP-848)
+    LIBRARY_LACKS_PROTOCOL = "LibraryLacksProtocol"  # the client library has only classic groups
+    BROKERS_LACK_PROTOCOL = "BrokersLackProtocol"  # the cluster's feature group.version is 0
+    SETTINGS_REFUSED = "SettingsRefused"  # the client would refuse to start with what the pods' environment sets
+    ASSIGNOR_LACKS_COUNTERPART = "AssignorLacksCounterpart"  # brokers have no counterpart of the group's assignor
+    BROKERS_NOT_READ = "BrokersNotRead"  # no broker said in time which features the cluster has turned on
+    CLIENT_VERSION_UNKNOWN = "ClientVersionUnknown"  # nothing else hinders, and the library's version is not known
+
     # Applied
     APPLIED = "Applied"  # ready pods run with the operator's values, and have been ready for a minute
     ROLLING_OUT = "RollingOut"  # the operator wrote values; not all pods run with them yet, or not for a minute
@@ -72,7 +82,7 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # another rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody removed or replaced the operator's values; it does not write them again
     FAILED_BEFORE = "FailedBefore"  # the operator reverted these values before, and there is little new evidence
-    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused, or the StatefulSet has a partition
+    ROLLOUT_PAUSED = "RolloutPaused"  # the workload is paused, or the StatefulSet has a partition
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # the current value cannot be read, only assumed
     REBALANCING = "Rebalancing"  # the group is rebalancing, and the change can wait
@@ -102,6 +112,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
     {
         Reason.WATCHING: "Nothing.",
         Reason.WORKLOAD_NOT_FOUND: "Correct `workloadRef`, or create the Deployment.",
+        Reason.WORKLOAD_UNSUPPORTED: "Do what the message says ([Argo Rollouts](../how-to/argo-rollouts.md)).",
         Reason.CONTAINER_NOT_FOUND: "Correct `workloadRef.container`.",
         Reason.GROUP_NOT_FOUND: "Correct `groupId` or `clusterRef`, or start the consumers.",
         Reason.GROUP_UNREADABLE: "Grant the right in the message ([Kafka rights](../how-to/kafka-security.md)).",
@@ -138,6 +149,13 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.LIKELY_WITHIN: "Nothing. More days of history make the bound narrower.",
         Reason.TOO_EARLY: "Nothing, or [fit the models](../how-to/fit.md) to weeks of history: that takes a day.",
         Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth` or `maxDetectionTime`.",
+        Reason.PROTOCOL_READY: "Migrate in a rolling update, if you want to ([how](../how-to/check.md)).",
+        Reason.LIBRARY_LACKS_PROTOCOL: "Nothing; or move to the library in the message.",
+        Reason.BROKERS_LACK_PROTOCOL: "Nothing; or update the brokers, then the feature in the message.",
+        Reason.SETTINGS_REFUSED: "Remove the variables in the same rollout ([their writer](../how-to/remove.md)).",
+        Reason.ASSIGNOR_LACKS_COUNTERPART: "Move the classic group to range, roundrobin, sticky or cooperative-sticky.",
+        Reason.BROKERS_NOT_READ: "Wait; the operator asks again within five minutes.",
+        Reason.CLIENT_VERSION_UNKNOWN: "Compare the version that runs with the one in the message.",
         Reason.APPLIED: "Nothing.",
         Reason.ROLLING_OUT: "Wait.",
         Reason.ROLLOUT_FAILED: "Read the pods' logs; the operator [reverts](../how-to/reverted.md) its values.",

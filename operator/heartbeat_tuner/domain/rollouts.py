@@ -78,6 +78,7 @@ class Rollout:
         updated: how many there are of the newest template, as its controller says.
         deadline: how long it may take without progress.
         exceeded: whether its controller says that this time is over.
+        aborted: whether it was aborted, as one of Argo Rollouts may be: the pods before have come back, and stay.
         progressed: when the last progress was seen; None where nothing says so.
         failing: pods of the newest template that fail, by name.
         ready: pods of the newest template that are ready.
@@ -89,6 +90,7 @@ class Rollout:
     updated: int = 0
     deadline: timedelta = DEFAULT_DEADLINE
     exceeded: bool = False
+    aborted: bool = False
     progressed: datetime | None = None
     failing: tuple[Failing, ...] = ()
     ready: tuple[UpdatedPod, ...] = ()
@@ -107,7 +109,7 @@ class Rollout:
     def is_overdue(self, since: datetime, now: datetime) -> bool:
         """Whether a rollout that began at `since` has made no progress for longer than its deadline."""
         last = since if self.progressed is None else max(since, self.progressed)
-        return self.exceeded or now - last >= min(self.deadline, LONGEST_DEADLINE)
+        return self.exceeded or self.aborted or now - last >= min(self.deadline, LONGEST_DEADLINE)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -84,8 +84,8 @@ class Workloads(Protocol):
 class WorkloadSizes(Protocol):
     """How many pods a workload may have at a time."""
 
-    async def size(self, deployment: ObjectKey) -> int:
-        """Return a Deployment's replicas and surge, up to a bound; 0 where it does not exist.
+    async def size(self, kind: str, workload: ObjectKey) -> int:
+        """Return the replicas and the surge of a Deployment or Rollout, up to a bound; 0 where it does not exist.
 
         Raises:
             ApiServerError: the API server did not answer.

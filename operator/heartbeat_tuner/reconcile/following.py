@@ -156,7 +156,9 @@ def _rollout(look: GroupLook, change: Application, followed: FollowedChange) -> 
         rollout_blame.blamed(part, ref.container, part.template if stands else "", written.at, now)
         for ref, written, part in workload_parts.written(policy, change, look.workload)
     ]
-    return next((rollout for rollout in rollouts if rollout.failing or rollout.exceeded), rollouts[-1])
+    return next(
+        (rollout for rollout in rollouts if rollout.failing or rollout.exceeded or rollout.aborted), rollouts[-1]
+    )
 
 
 def _is_over(followed: FollowedChange, now: datetime) -> bool:

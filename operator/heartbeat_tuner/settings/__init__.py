@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.shards import MOST_SHARDS
 from heartbeat_tuner.settings import files
 from heartbeat_tuner.settings.kafka_settings import KafkaSettings
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
-from heartbeat_tuner.settings.sections import Duration, HttpSettings, KubernetesSettings, Name, Section, between
+from heartbeat_tuner.settings.sections import Duration, HttpSettings, Name, Section, WatchedKubernetesSettings, between
 
 # Members are seen only when a cycle looks; the record that is judged covers an hour.
 Interval = Annotated[timedelta, between(timedelta(milliseconds=100), timedelta(minutes=10))]
@@ -77,7 +77,7 @@ class Settings(Section):
 
     prometheus: PrometheusSettings
     kafka: KafkaSettings
-    kubernetes: KubernetesSettings = KubernetesSettings()
+    kubernetes: WatchedKubernetesSettings = WatchedKubernetesSettings()
     leader_election: LeaderElectionSettings = LeaderElectionSettings()
     rollout: RolloutSettings = RolloutSettings()
     http: HttpSettings = HttpSettings()

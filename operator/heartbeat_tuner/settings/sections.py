@@ -82,7 +82,7 @@ Port = Annotated[int, Field(ge=1, le=65_535)]
 class HttpSettings(Section):
     """Where own metrics and, at a port of their own, probes answer."""
 
-    address: str = "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside the pod
+    address: str = ""  # all of them: the kubelet and Prometheus come from outside the pod
     port: Port = 8080
     probe_port: Port = 8081
 
@@ -102,3 +102,10 @@ class KubernetesSettings(Section):
     timeout: Timeout = timedelta(seconds=30)
     namespaces: Annotated[tuple[Name, ...], AfterValidator(_each_once)] = ()
     """Where policies and workloads are looked after; everywhere if empty."""
+
+
+class WatchedKubernetesSettings(KubernetesSettings):
+    """How the operator talks to the API server, and which kinds it looks at there beyond those of Kubernetes itself."""
+
+    argo_rollouts: bool = False
+    """Whether policies may name Rollouts of Argo Rollouts: needs rights on them."""

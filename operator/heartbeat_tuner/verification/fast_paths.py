@@ -54,16 +54,17 @@ def _rollout_failed(change: Change, now: datetime) -> Verification | None:
     if crashing is None and not rollout.is_overdue(change.written, now):
         return None
     worst = crashing or rollout.worst(now)
-    why = (
-        say("pod {pod}: {why}", pod=worst.pod, why=worst.why)
-        if worst is not None
-        else say(
+    if worst is not None:
+        why = say("pod {pod}: {why}", pod=worst.pod, why=worst.why)
+    elif rollout.aborted:
+        why = say("their rollout was aborted (status.abort)")
+    else:
+        why = say(
             "no progress for {deadline}, with {updated} of {wanted} pods on the new template",
             deadline=rollout.deadline,
             updated=Reading(rollout.updated),
             wanted=Reading(rollout.wanted),
         )
-    )
     return Verification(
         Outcome.ROLLOUT_FAILED,
         say(

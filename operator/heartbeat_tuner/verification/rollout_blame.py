@@ -4,7 +4,8 @@ One pod of fifty on a broken node, a sidecar that crashes, an image that cannot 
 owner's own deploy after our write, and pods that crashed before it too say nothing against values. So a rollout counts
 as failed here while the newest change of the template is ours, in the container that was written to, when more of the
 new pods fail than run, and pods of the template before stand where there are any. Pods that run and are never ready
-fail when the workload's own deadline is over, as its controller says; a StatefulSet has none.
+fail when the workload's own deadline is over, as its controller says; a StatefulSet has none. Who aborts a rollout of
+Argo's says no to its template: where the newest change of that is ours, it is taken back, which starts no pod.
 """
 
 import dataclasses
@@ -28,6 +29,8 @@ def blamed(workload: Workload, container: str, template: str, written: datetime,
     is_left_to_us = not workload.paused and workload.strategy is not Strategy.ON_DELETE
     if not (is_left_to_us and is_ours(workload, template) and _pods_before_stand(workload, now)):
         return calm(rollout, now)
+    if rollout.aborted:
+        return rollout
     of_ours = [failing for failing in rollout.failing if failing.container == container]
     crashing = [failing for failing in of_ours if failing.is_crashing(now)]
     healthy = {pod.pod for pod in rollout.ready}.difference(failing.pod for failing in crashing)
@@ -46,7 +49,7 @@ def is_ours(workload: Workload, template: str) -> bool:
 
 def calm(rollout: Rollout, now: datetime) -> Rollout:
     """Return a rollout of which nothing is said against the values."""
-    return dataclasses.replace(rollout, exceeded=False, progressed=now, failing=())
+    return dataclasses.replace(rollout, exceeded=False, aborted=False, progressed=now, failing=())
 
 
 def _is_overdue(rollout: Rollout, written: datetime, now: datetime) -> bool:

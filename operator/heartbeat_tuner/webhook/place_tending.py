@@ -112,7 +112,7 @@ class PlaceTending:
             why = f"more than {MOST_PODS} pods or Leases have its ids; delete those that were made by hand"
             _log.warning("place left alone", namespace=place.namespace, slots=place.prefix, why=why)
             return
-        pool = enrolment.pool(await self._sizes.size(enrolment.workload))
+        pool = enrolment.pool(await self._sizes.size(enrolment.kind, enrolment.workload))
         view = self._view(place)
         now = self._clock.now()
         for step in await self._found(place, view, functools.partial(settle, view, pool, now=now)):

@@ -115,7 +115,9 @@ async def test_the_bounds_that_count_are_the_controllers(apart: ControllerApart)
     apart.broker.create_topic(name)
     fence = TimedFence()
     with closing(operator(apart.broker, fence)) as groups, closing(Member(apart.broker, name)):
-        bounds = (await groups.cluster("main")).consumer
+        cluster = await groups.cluster("main")
+        bounds = cluster.consumer
+        assert cluster.group_version == 1
         assert bounds is not None
         assert bounds.min_session == timedelta(seconds=1)
         with pytest.raises(GroupConfigRefusedError, match="45000 to 60000") as refused:

@@ -72,7 +72,7 @@ def test_two_hundred_readings_that_run_out_of_time(group_ids: list[str], slow: F
             time.sleep(choice.uniform(0.0, 1.0))
         out, errors = reader.communicate()
     assert reader.returncode == 0, errors[-2_000:]
-    ended = json.loads(out)
+    ended = json.loads(out.splitlines()[-1])  # after what was logged
     assert sum(ended.values()) == CLUSTERS * ROUNDS
     assert ended.get("all Group", 0) < CLUSTERS * ROUNDS / 2, ended
 
@@ -80,6 +80,11 @@ def test_two_hundred_readings_that_run_out_of_time(group_ids: list[str], slow: F
 def reading(bootstrap: str, *, timeout_s: float = TIMEOUT_S) -> KafkaGroups:
     """Return what reads cluster `main`."""
     return KafkaGroups({"main": KafkaAccess(bootstrap)}, timeout=timedelta(seconds=timeout_s))
+
+
+def ask_one_by_one(groups: KafkaGroups) -> None:
+    """Have it ask librdkafka for each group, as where brokers are too old for more."""
+    groups._clusters["main"]._batched._leave([""], for_s=600.0)
 
 
 async def test_what_there_was_no_time_for_is_unknown_and_first_in_the_next_cycle(
@@ -90,6 +95,7 @@ async def test_what_there_was_no_time_for_is_unknown_and_first_in_the_next_cycle
     monkeypatch.setattr(kafka_reading, "UNDER_WAY", 100)  # so that even a quick machine is not through in time
     slow.delay(0.05)
     with closing(reading(f"{LOOPBACK}:{slow.port}", timeout_s=10)) as groups:
+        ask_one_by_one(groups)
         first = await groups.describe("main", group_ids)
         second = await groups.describe("main", group_ids)
     read, late = (

@@ -159,6 +159,9 @@ def test_reasons_and_verdicts_stay_open() -> None:
     for name, words in (("reason", Reason), ("verdict", Verdict)):
         assert "enum" not in status[name]
         assert max(len(word.value) for word in words) <= status[name]["maxLength"]
+    kind = status["conditions"]["items"]["properties"]["type"]
+    assert "enum" not in kind
+    assert max(len(word.value) for word in ConditionType) <= kind["maxLength"]
 
 
 def test_conditions_merge_by_type() -> None:

@@ -50,6 +50,15 @@ def test_a_rollout_without_progress_fails_at_its_deadline() -> None:
     assert outcome(dataclasses.replace(CHANGE, landed=LANDED), WRITTEN + 60 * MINUTE) is None
 
 
+def test_a_rollout_that_was_aborted_has_failed() -> None:
+    """Argo's controller, or a person, said so: nobody waits for the deadline."""
+    aborted = dataclasses.replace(CHANGE, rollout=Rollout(wanted=3, updated=0, aborted=True))
+    answer = fast_paths.without_statistics(aborted, WRITTEN + MINUTE)
+    assert answer is not None
+    assert answer.outcome is Outcome.ROLLOUT_FAILED
+    assert "their rollout was aborted" in answer.message
+
+
 def test_values_that_the_application_does_not_use_have_no_effect() -> None:
     """As `decision` finds from beats and sessions; what is found of others' values says nothing of ours."""
     ignored = Finding(Reason.NO_EFFECT, "there is a heartbeat every 3 s, but")

@@ -182,6 +182,14 @@ def test_what_is_in_a_person_s_hands_is_left_there(rollout: Rollout, changes: di
     assert blamed(workload(rollout, OLD, **changes), written=11 * MINUTE) is None
 
 
+def test_who_aborts_our_rollout_says_no_to_its_template() -> None:
+    """Argo has brought the pods before back; an abort of the owner's template, or one that stays paused, is theirs."""
+    aborted = workload(Rollout(wanted=3, updated=0, aborted=True), OLD)
+    assert blamed(aborted) == ()
+    assert blamed(dataclasses.replace(aborted, is_our_template=False)) is None
+    assert blamed(dataclasses.replace(aborted, paused=True)) is None
+
+
 def test_a_rollout_without_trouble_is_calm() -> None:
     """While it goes on, and when it is through."""
     going = Rollout(wanted=3, updated=2, progressed=NOW - MINUTE, ready=settled(1))

@@ -60,7 +60,7 @@ def test_the_documented_registration_holds_nobody_up() -> None:
         (left_out,) = hook["namespaceSelector"]["matchExpressions"]
         assert (left_out["operator"], "kube-system" in left_out["values"]) == ("NotIn", True)
     assert [hook["objectSelector"]["matchExpressions"] for hook in hooks] == [
-        [{"key": slot_names.HASH_LABEL, "operator": "Exists"}],
+        [{"key": "pod-template-hash", "operator": "Exists"}],
         [{"key": "statefulset.kubernetes.io/pod-name", "operator": "Exists"}],
     ]
 

@@ -377,9 +377,9 @@ class TwoNamespaces(FakeSlots):
 class AnySize(FakeSizes):
     """Deployments of one size, whatever their names."""
 
-    async def size(self, deployment: ObjectKey) -> int:
+    async def size(self, kind: str, workload: ObjectKey) -> int:
         """Return how many pods there may be."""
-        assert deployment.name
+        assert (kind, bool(workload.name)) == ("Deployment", True)
         return self.count
 
 

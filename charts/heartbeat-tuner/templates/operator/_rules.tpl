@@ -15,6 +15,11 @@ needs it, and a test runs the operator with these rights and finds each of them 
 - apiGroups: [apps]
   resources: [deployments, statefulsets]
   verbs: [get, list, watch, patch]   # adapters/workloads/live_workloads.py: what is set now; adapters/workloads/workload_objects.py: server-side apply of our env entries
+{{- if .Values.operator.argoRollouts }}
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [get, list, watch, patch]   # adapters/workloads/live_workloads.py and workload_objects.py, as of Deployments
+{{- end }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]            # adapters/workloads/live_workloads.py: what the running pods have, and their slots

@@ -6,6 +6,11 @@
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get]                                  # adapters/workloads/workload_sizes.py: how many pods there may be
+{{- if .Values.operator.argoRollouts }}
+- apiGroups: [argoproj.io]
+  resources: [rollouts]
+  verbs: [get]                                  # adapters/workloads/workload_sizes.py, as of Deployments
+{{- end }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, patch, delete]      # adapters/slots/slot_pods.py: which have a slot; adapters/slots/slot_leases.py: gates, pods without their slot

@@ -7,6 +7,7 @@ hundreds closes its own. A client that hangs up is no event, and nothing is logg
 
 import asyncio
 import dataclasses
+import errno
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -77,24 +78,21 @@ class HttpServer:
     async def serve(self, address: str, port: int, *, context: ssl.SSLContext | None = None) -> None:
         """Answer on `address`:`port` until `close`.
 
+        Args:
+            address: of an interface, by name or number; empty for all of them, by IPv4 and IPv6.
+            port: of TCP.
+            context: of TLS; None answers in plain text.
+
         Raises:
             InvalidSettingsError: nothing can listen there.
         """
-        loop = asyncio.get_running_loop()
         try:
-            family, kind, _, _, where = (await loop.getaddrinfo(address, port, type=socket.SOCK_STREAM))[0]
-            listening = socket.socket(family, kind)
-            try:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind(where)
-                listening.listen(BACKLOG)
-                listening.setblocking(False)
-            except OSError:
-                listening.close()
-                raise
+            listening = await _listening(address, port) if address else _listening_everywhere(port)
         except OSError as error:
-            why = f"{self._section}: cannot listen on {address}:{port}: {error.strerror}"
+            where = f"port {port} of any address" if not address else f"{address}:{port}"
+            why = f"{self._section}: cannot listen on {where}: {error.strerror}"
             raise InvalidSettingsError(why) from error
+        listening.setblocking(False)
         self._protocols = _Protocols(self._answered, self._request, self._lost)
         self._accepting = asyncio.create_task(self._accept(listening, self._protocols, context))
 
@@ -196,6 +194,24 @@ class HttpServer:
         if request.protocol in self._by_protocol and not connection.is_over:
             connection.end_in(self._limits.idle_s or self._limits.first_s)
         return response
+
+
+async def _listening(address: str, port: int) -> socket.socket:
+    """Return a socket that listens on the first address that a name or number stands for."""
+    loop = asyncio.get_running_loop()
+    family, _, _, _, where = (await loop.getaddrinfo(address, port, type=socket.SOCK_STREAM))[0]
+    return socket.create_server(where, family=family, backlog=BACKLOG)
+
+
+def _listening_everywhere(port: int) -> socket.socket:
+    """Return a socket that listens on all addresses: a node of an IPv6-only cluster has no others than IPv6."""
+    if socket.has_dualstack_ipv6():
+        try:
+            return socket.create_server(("", port), family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL:  # the kernel knows IPv6, and this node has it switched off
+                raise
+    return socket.create_server(("", port), backlog=BACKLOG)
 
 
 class _Connection:

@@ -1,10 +1,11 @@
-"""How many brokers a cluster has, and between which times sessions and heartbeats must be there.
+"""How many brokers a cluster has, between which times sessions and heartbeats must be there, and its group.version.
 
 Of groups whose values are at the broker all brokers are asked, since each may become the coordinator; sessions of
 classic groups are what one broker says. What a controller of its own accepts only a request that validates shows.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import structlog
@@ -12,6 +13,8 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
+from heartbeat_tuner.adapters.kafka.wire import broker_connection, feature_messages
+from heartbeat_tuner.adapters.kafka.wire.broker_connection import NotAnsweredError
 from heartbeat_tuner.domain.kafka_groups import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION, Cluster
 
 _ASSUMED: Final = (DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
@@ -51,3 +54,24 @@ def read(client: KafkaClient, answers: ClusterAnswers, nodes: Sequence[int], *, 
         consumer=None if isinstance(consumer, str) else consumer,
         streams=None if isinstance(streams, str) else streams,
     )
+
+
+def group_version(properties: Mapping[str, str], *, within_s: float) -> int | None:
+    """Return the level of the feature `group.version`: 1 and above serve the consumer protocol (KIP-848), 0 does not.
+
+    librdkafka does not ask for features. No right is needed for it.
+
+    Args:
+        properties: how the cluster is reached, librdkafka's.
+        within_s: for the request.
+
+    Returns:
+        None where no broker said it in time.
+    """
+    try:
+        request = feature_messages.finalized_features()
+        features = broker_connection.first_answer(properties, request, until_s=time.monotonic() + within_s)
+    except NotAnsweredError as error:
+        _log.info("features of the cluster not read", error=str(error))
+        return None
+    return features.get("group.version", 0)

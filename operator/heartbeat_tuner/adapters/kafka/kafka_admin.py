@@ -20,6 +20,7 @@ from typing import Any, Final
 import structlog
 
 from heartbeat_tuner.adapters.kafka import cluster_bounds, described_configs, group_alteration, kafka_access
+from heartbeat_tuner.adapters.kafka.batched_groups import BatchedGroups
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of
 from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
@@ -37,6 +38,9 @@ healthy broker describes 10,000 groups in less."""
 
 CONFIGS_S: Final = 5.0
 """After that for configurations of groups of the consumer protocol, or at a slow broker they would never be read."""
+
+FEATURES_S: Final = 3.0
+"""For the features that a cluster has turned on: no decision waits for them for longer."""
 
 TELL_AGAIN_S: Final = 50.0
 """What the log was told is told again after so long at the earliest: groups are read in many lots a minute."""
@@ -150,6 +154,7 @@ class _Cluster:
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
         self._told_s = float("-inf")
+        self._batched = BatchedGroups(name)
         self._undescribed = UndescribedGroups(self._answers)
 
     def describe(self, group_ids: list[str], within_s: float) -> _Described:
@@ -158,13 +163,17 @@ class _Cluster:
         try:
             # Why nobody is let in is known soon, and only here.
             self._nodes(client)
-            reading = self._reader.read(client, group_ids, self._answers.understood, within_s=within_s)
-            if not reading.answered:
+            until_s = time.monotonic() + within_s
+            batched = self._batched.described(client.keys, group_ids, within_s=min(self._timeout_s, within_s))
+            alone = [group_id for group_id in group_ids if group_id not in batched]
+            left_s = until_s - time.monotonic()
+            reading = self._reader.read(client, alone, self._answers.understood, within_s=left_s)
+            if not (batched or reading.answered):
                 raise client.silence()
             answered = self._undescribed.filled_in(
                 client.keys.properties, reading.answered, within_s=min(self._timeout_s, within_s)
             )
-            configured = self._with_configs(client, answered, within_s=min(CONFIGS_S, within_s))
+            configured = self._with_configs(client, {**batched, **answered}, within_s=min(CONFIGS_S, within_s))
         except ClusterUnreachableError:
             if not client.waiting:  # with its connections, and what it remembers of coordinators
                 self._retire()
@@ -173,6 +182,7 @@ class _Cluster:
 
     def rest(self) -> None:
         """End all connections; the next reading makes new ones."""
+        self._batched.close()
         self._retire()
         for client in self._retired:
             client.close()
@@ -188,7 +198,7 @@ class _Cluster:
                 if not client.waiting:
                     self._retire()
                 raise
-        return self._bounds[1]
+        return dataclasses.replace(self._bounds[1], describes_batches=self._batched.serves)
 
     def _connected(self) -> KafkaClient:
         """Return the client, a new one if a file changed, or a request was never answered."""
@@ -273,7 +283,8 @@ class _Cluster:
         if not nodes:
             raise ClusterUnreachableError(f"Kafka cluster {self._name} names no broker")
         read = cluster_bounds.read(client, self._answers, nodes, timeout_s=self._timeout_s)
-        return dataclasses.replace(read, alters_groups=self._access.alters_groups)
+        level = cluster_bounds.group_version(client.keys.properties, within_s=min(FEATURES_S, self._timeout_s))
+        return dataclasses.replace(read, alters_groups=self._access.alters_groups, group_version=level)
 
     def alter(self, group_id: str, kind: str, expected: GroupOverrides, wanted: GroupOverrides, fence: Fence) -> None:
         """Write into a group's configuration."""

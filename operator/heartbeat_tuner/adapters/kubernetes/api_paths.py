@@ -45,6 +45,8 @@ class Resource(NamedTuple):
 
 DEPLOYMENTS: Final = Resource("apps/v1", "deployments", "Deployment")
 STATEFUL_SETS: Final = Resource("apps/v1", "statefulsets", "StatefulSet")
+ROLLOUTS: Final = Resource("argoproj.io/v1alpha1", "rollouts", "Rollout")
+"""Of Argo Rollouts: not every API server has them."""
 PODS: Final = Resource("v1", "pods", "Pod")
 CONFIG_MAPS: Final = Resource("v1", "configmaps", "ConfigMap")
 EVENTS: Final = Resource("v1", "events", "Event")
@@ -176,7 +178,7 @@ def mismatch(path: str, answer: Mapping[str, Any]) -> str | None:
 _KINDS: Final = {
     (resource.api_version, resource.plural): resource.kind
     for resource in (
-        *(DEPLOYMENTS, STATEFUL_SETS, PODS, CONFIG_MAPS, EVENTS, SECRETS, LEASES, WEBHOOKS, ACCESS_REVIEWS),
+        *(DEPLOYMENTS, STATEFUL_SETS, ROLLOUTS, PODS, CONFIG_MAPS, EVENTS, SECRETS, LEASES, WEBHOOKS, ACCESS_REVIEWS),
         *(POLICIES, MODELS),
     )
 }

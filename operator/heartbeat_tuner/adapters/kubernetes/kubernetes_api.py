@@ -10,6 +10,7 @@ bytes leave, and it does not wait for an answer beyond the end of the leadership
 import asyncio
 import contextlib
 import json
+import os
 import urllib.request
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from datetime import timedelta
@@ -83,7 +84,8 @@ class KubernetesApi:
             config.load_incluster_config(client_configuration=configuration)
         except config.ConfigException:
             try:
-                await config.load_kube_config(client_configuration=configuration)
+                # The client would have read the variable when it was imported.
+                await config.load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
             except config.ConfigException as error:
                 raise ApiServerError(f"no service account and no usable kubeconfig: {error}") from error
         return cls(client.ApiClient(configuration), request_timeout=request_timeout, fence=fence)

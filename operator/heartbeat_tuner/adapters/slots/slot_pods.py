@@ -222,7 +222,7 @@ def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
     """Return what is seen of a pod; None if none of its containers has a slot's id.
 
     Other values may look like an id, a version with a commit and a number, say. The one that has the name of the pod's
-    Deployment counts first, then the one that has the number in its label; both can be changed by hand.
+    workload counts first, then the one that has the number in its label; both can be changed by hand.
     """
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     candidates = [
@@ -233,12 +233,12 @@ def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
     ]
     if not candidates:
         return None
-    deployment = slot_names.deployment_of(metadata)
+    workload = slot_names.workload_of_replicas(metadata)
     label = (metadata.get("labels") or {}).get(slot_names.SLOT_LABEL)
 
     def likeness(slot_places: tuple[SlotPlace, int, str]) -> tuple[bool, bool]:
         place, number, _ = slot_places
-        return deployment is not None and place.is_of(deployment), str(number) == label
+        return workload is not None and place.is_of(workload[1]), str(number) == label
 
     place, number, container = max(candidates, key=likeness)
     return SeenPod(place, _pod(metadata, spec, status, number, container))

@@ -31,7 +31,7 @@ def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) ->
 
     Args:
         policy: with its canary.
-        workload: the Deployment or StatefulSet.
+        workload: the Deployment, StatefulSet or Rollout.
         pods: all that belong to it.
     """
     canary, name = policy.canary, policy.workload.container
@@ -50,7 +50,7 @@ def seen(workload: Mapping[str, Any], kind: str, tried: Sequence[_Pod], others: 
     """Return how far a canary's pods are.
 
     Args:
-        workload: the Deployment or StatefulSet.
+        workload: the Deployment, StatefulSet or Rollout.
         kind: which of the two.
         tried: the pods with the values.
         others: how many pods there are without them.

@@ -32,9 +32,9 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
     """Return what manager `us` holds in a workload.
 
     Args:
-        workload: the Deployment or StatefulSet.
+        workload: the Deployment, StatefulSet or Rollout.
         container: the policy's, whose entries are wanted as they stand.
-        kind: Deployment or StatefulSet.
+        kind: Deployment, StatefulSet or Rollout.
         us: our field manager.
     """
     held: dict[str, dict[str, str]] = {}

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from heartbeat_tuner.adapters.slots import slot_pods
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod
-from heartbeat_tuner.adapters.workloads import container_env, manifests, trimming, workload_evidence
+from heartbeat_tuner.adapters.workloads import argo_rollouts, container_env, manifests, trimming, workload_evidence
 from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.domain.policies import ObjectKey
@@ -75,6 +75,7 @@ class WorkloadKeeper:
             names = self.names.get(key.namespace)
             if names is None:
                 return None
+            body = argo_rollouts.as_deployment(body, kind)
             trimmed = trimming.workload(body, names, us=workload_evidence.US)
             template = manifests.fingerprint(body["spec"]["template"])
             return self._held(WorkloadPlace(kind, key), body, trimmed, template)

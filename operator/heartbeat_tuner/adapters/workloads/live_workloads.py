@@ -20,14 +20,13 @@ from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKin
 from heartbeat_tuner.adapters.kubernetes.watching import WatchedObjects
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod
-from heartbeat_tuner.adapters.workloads import trimming, workload_evidence
+from heartbeat_tuner.adapters.workloads import argo_rollouts, trimming, workload_evidence
 from heartbeat_tuner.adapters.workloads.held_objects import LONGEST_TEXT, HeldObject, WorkloadKeeper, WorkloadPlace
 from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps, TooManyMapsError
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
-from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import ROLLOUT, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.ports.wall_clock import Clock
 
 PAGE: Final = 250
@@ -45,9 +44,10 @@ _PartKey = tuple[ObjectKey, WorkloadRef]
 """A policy, and one of the workloads that it names."""
 
 _KINDS: Final = {
-    kind: WatchedKind(api_paths.collection(resource), page=PAGE)
-    for kind, resource in ((DEPLOYMENT, api_paths.DEPLOYMENTS), (STATEFUL_SET, api_paths.STATEFUL_SETS))
+    resource.kind: WatchedKind(api_paths.collection(resource), page=PAGE)
+    for resource in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)
 }
+_ROLLOUTS: Final = {ROLLOUT: WatchedKind(api_paths.collection(api_paths.ROLLOUTS), page=PAGE, may_be_missing=True)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,16 +68,25 @@ class _Made:
 
 
 class LiveWorkloads:
-    """Deployments and StatefulSets as watches show them.
+    """Deployments, StatefulSets and Rollouts as watches show them.
 
     Args:
         api: the API server.
         clock: for the watches.
         namespaces: where; everywhere if empty.
         patience: how long a look waits for a watch that is broken.
+        rollouts: whether Argo's Rollouts are watched too.
     """
 
-    def __init__(self, api: ObjectSource, clock: Clock, *, namespaces: Sequence[str] = (), patience: timedelta) -> None:
+    def __init__(
+        self,
+        api: ObjectSource,
+        clock: Clock,
+        *,
+        namespaces: Sequence[str] = (),
+        patience: timedelta,
+        rollouts: bool = False,
+    ) -> None:
         self._api = api
         self._touch = FreshWatches(patience)
         self._maps = NamedMaps(api, clock, namespaces)
@@ -87,7 +96,7 @@ class LiveWorkloads:
         self._watching: asyncio.Task[None] | None = None
         self._workloads = {
             kind: WatchedScope(api, which, self._keeper.workload(kind), namespaces=namespaces, clock=clock)
-            for kind, which in _KINDS.items()
+            for kind, which in (_KINDS | _ROLLOUTS if rollouts else _KINDS).items()
         }
         pods = WatchedKind(api_paths.collection(api_paths.PODS), page=PAGE)
         self._pods = WatchedScope(api, pods, self._keeper.pod, namespaces=namespaces, clock=clock)
@@ -141,6 +150,8 @@ class LiveWorkloads:
         """
         reference = policy.workload
         place, namespace = WorkloadPlace(reference.kind, reference.key), reference.key.namespace
+        if reference.kind not in self._workloads:
+            return workload_evidence.not_watched(policy)
         if namespace in self._unlisted:
             raise self._unlisted[namespace]
         for scope in (self._workloads[reference.kind], self._pods, self._maps.scope):
@@ -150,7 +161,7 @@ class LiveWorkloads:
             return workload_evidence.not_found(policy)
         pods = sorted(self._pods.at(place), key=lambda held: held.version)
         if not all(held.text for held in (workload, *pods)):
-            return MissingWorkload(Reason.SETTING_UNREADABLE, _too_long(policy))
+            return workload_evidence.too_long(policy, LONGEST_TEXT)
         try:
             return await self._evidence(policy, workload, pods)
         except TooManyMapsError as error:
@@ -183,6 +194,8 @@ class LiveWorkloads:
             if _same((*texts, *self._maps.data(namespace, known.keys).values()), known.parts):
                 return known.found
         document = json.loads(workload.text)
+        if (unsupported := argo_rollouts.refused(reference, document)) is not None:
+            return unsupported
         bodies = await _run(len(pods), lambda: [json.loads(held.text) for held in pods])
         keys = await _run(len(pods), lambda: workload_evidence.config_map_keys(policy, document, bodies))
         if (refused := workload_evidence.too_many_config_maps(policy, document, keys)) is not None:
@@ -284,11 +297,3 @@ async def _run(pods: int, work: Callable[[], _Result]) -> _Result:
 def _same(parts: Sequence[object], before: Sequence[object]) -> bool:
     """Whether these are the very objects that there were before."""
     return len(parts) == len(before) and all(a is b for a, b in zip(parts, before, strict=True))
-
-
-def _too_long(policy: Policy) -> Sentence:
-    phrase = (
-        "{workload}, or one of its pods, says more of containers, variables, ConfigMaps and managers than {most} "
-        "characters, which are looked at; take out of it what is not needed"
-    )
-    return say(phrase, workload=policy.workload, most=LONGEST_TEXT)

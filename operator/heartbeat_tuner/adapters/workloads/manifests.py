@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import rollout_state
+from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET
@@ -59,6 +60,29 @@ def owned_entries(fields: Mapping[str, Any], container: str) -> Iterator[tuple[s
 def field_key(name: str) -> str:
     """Return the key that `managedFields` has for the item called `name` of a list of containers or of variables."""
     return f'k:{{"name":{json.dumps(name)}}}'
+
+
+def owners_of_all_containers(workload: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return who owns the list of the template's containers as one value, so that no apply can name a part of it.
+
+    The API server merges containers by name only where the object's definition says so: those of Argo Rollouts do from
+    version 1.9 on.
+    """
+    entries = workload["metadata"].get("managedFields", ())
+    whole = [entry for entry in entries if owned_containers(entry.get("fieldsV1", {})) == {}]
+    return tuple(dict.fromkeys(entry.get("manager", "an unnamed manager") for entry in whole))
+
+
+def owned_containers(fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what a managed-fields entry covers of the template's containers; None if it covers nothing of them.
+
+    It is empty where the entry covers the list as one value.
+    """
+    at: Any = fields
+    for step in ("f:spec", "f:template", "f:spec"):
+        at = at.get(step, {})
+    covered: Mapping[str, Any] | None = at.get("f:containers")
+    return covered
 
 
 def names_owned(managed_fields: Iterable[Mapping[str, Any]], container: str, manager: str) -> frozenset[str]:
@@ -140,25 +164,28 @@ def label_selector(selector: Mapping[str, Any]) -> str:
 
 
 def is_pod_of(pod: Mapping[str, Any], workload: Mapping[str, Any], kind: str = DEPLOYMENT) -> bool:
-    """Whether the StatefulSet, or one of the deployment's ReplicaSets, controls the pod: labels alone prove nothing.
+    """Whether the StatefulSet, or one of the workload's ReplicaSets, controls the pod: labels alone prove nothing.
 
-    A ReplicaSet is called after its deployment and the template's hash, which its pods carry as a label.
+    A ReplicaSet is called after its workload and the template's hash, which its pods carry as a label.
     """
     return workload_of(pod) == (kind, workload["metadata"]["name"])
 
 
 def workload_of(pod: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return kind and name of the Deployment or StatefulSet that a pod belongs to; None if it belongs to neither."""
+    """Return kind and name of the workload that a pod belongs to; None if it belongs to none."""
     metadata = pod["metadata"]
     owner = next((reference for reference in metadata.get("ownerReferences", ()) if reference.get("controller")), None)
     if owner is None:
         return None
     if owner["kind"] == STATEFUL_SET:
         return STATEFUL_SET, owner["name"]
-    suffix = f"-{metadata.get('labels', {}).get('pod-template-hash')}"
-    if owner["kind"] != "ReplicaSet" or not owner["name"].endswith(suffix):
+    if owner["kind"] != "ReplicaSet":
         return None
-    return DEPLOYMENT, owner["name"].removesuffix(suffix)
+    for label, kind in slot_names.HASH_LABELS.items():
+        suffix = f"-{metadata.get('labels', {}).get(label)}"
+        if owner["name"].endswith(suffix):
+            return kind, owner["name"].removesuffix(suffix)
+    return None
 
 
 def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:

@@ -1,4 +1,4 @@
-"""What a Deployment, a StatefulSet and their pods say of a rollout: pure.
+"""What a workload and its pods say of a rollout: pure. A Rollout comes in the form of a Deployment (`argo_rollouts`).
 
 A pod is of the newest template here if its environment has the template's values: ReplicaSets are not read.
 """
@@ -44,9 +44,18 @@ def stops_all_at_once(spec: Mapping[str, Any], kind: str) -> bool:
     return bool(replicas) and unavailable >= replicas
 
 
-def is_paused(spec: Mapping[str, Any]) -> bool:
-    """Whether changes of the template reach no pod."""
-    return bool(spec.get("paused", False))
+def is_paused(workload: Mapping[str, Any]) -> bool:
+    """Whether changes of the template reach no pod, or no further one."""
+    return bool(workload["spec"].get("paused", False)) or bool(step_of(workload))
+
+
+def step_of(workload: Mapping[str, Any]) -> str:
+    """Return at which step a Rollout waits, as a field with its value; empty where it waits at none."""
+    status = workload.get("status", {})
+    reasons = [str(pause.get("reason", "")) for pause in status.get("pauseConditions") or ()]
+    if not reasons or status.get("observedGeneration", 0) < workload["metadata"]["generation"]:
+        return ""
+    return f"status.pauseConditions: {reasons[0][:MAX_NAMED]}"
 
 
 def partition_of(spec: Mapping[str, Any], kind: str) -> int:
@@ -76,8 +85,8 @@ def rollout_of(workload: Mapping[str, Any], kind: str, pods: Sequence[Mapping[st
     """Return how far a workload's pods are.
 
     Args:
-        workload: the Deployment or StatefulSet.
-        kind: which of the two.
+        workload: the Deployment, StatefulSet or Rollout.
+        kind: which of them.
         pods: those of the newest template that are not being deleted.
     """
     spec, status = workload["spec"], workload.get("status", {})
@@ -89,6 +98,7 @@ def rollout_of(workload: Mapping[str, Any], kind: str, pods: Sequence[Mapping[st
         updated=status.get("updatedReplicas", 0) if seen else 0,
         deadline=_deadline(spec, kind),
         exceeded=seen and progressing.get("reason") == "ProgressDeadlineExceeded",
+        aborted=seen and bool(status.get("abort", False)),
         progressed=_progressed(progressing, pods),
         failing=tuple(failing),
         ready=tuple(ready for pod in pods if (ready := _ready_pod(pod)) is not None),

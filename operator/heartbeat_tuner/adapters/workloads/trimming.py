@@ -13,8 +13,8 @@ from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.policies import Policy
 
 _OF_METADATA: Final = ("name", "uid", "resourceVersion", "generation", "deletionTimestamp", "creationTimestamp")
-_OF_SPEC: Final = ("replicas", "strategy", "updateStrategy", "paused", "progressDeadlineSeconds")
-_OF_STATUS: Final = ("observedGeneration", "updatedReplicas", "replicas")
+_OF_SPEC: Final = ("replicas", "strategy", "updateStrategy", "paused", "progressDeadlineSeconds", "workloadRef")
+_OF_STATUS: Final = ("observedGeneration", "updatedReplicas", "replicas", "abort", "pauseConditions")
 _OF_CONDITION: Final = ("type", "status", "reason", "lastTransitionTime", "lastUpdateTime")
 _OF_POD_STATUS: Final = ("phase", "podIP", "podIPs", "hostIP", "hostIPs")
 _ANNOTATIONS: Final = (applied.ANNOTATION, applied.FAILED_ANNOTATION, rollout_state.REVISION)
@@ -35,7 +35,7 @@ def names_of(policy: Policy) -> frozenset[str]:
 
 
 def workload(body: Mapping[str, Any], names: Collection[str], *, us: str) -> dict[str, Any]:
-    """Return what is held of a Deployment or StatefulSet.
+    """Return what is held of a Deployment, StatefulSet or Rollout.
 
     Args:
         body: the object.
@@ -149,7 +149,8 @@ def _manager(entry: Mapping[str, Any], names: Mapping[str, Collection[str]]) -> 
         if owned:
             keys = {manifests.field_key(name): value for name, value in owned.items()}
             env[manifests.field_key(container)] = {"f:env": keys}
-    inner: dict[str, Any] = {"f:containers": env} if env else {}
+    is_whole = not env and manifests.owned_containers(fields) == {}
+    inner: dict[str, Any] = {"f:containers": env} if env or is_whole else {}
     return {**trimmed, "fieldsV1": {"f:spec": {"f:template": {"f:spec": inner}}}}
 
 

@@ -1,4 +1,4 @@
-"""What Deployment or StatefulSet, pods and ConfigMaps together say of a policy's workload: pure.
+"""What a workload, its pods and ConfigMaps together say of a policy's workload: pure.
 
 Wherever they come from, only what `trimming` leaves of them is looked at: so two looks at the same objects give the
 same evidence.
@@ -35,6 +35,24 @@ MOST_CONFIG_MAPS: Final = 100
 def not_found(policy: Policy) -> MissingWorkload:
     """Return what there is to say where the API server has no such workload."""
     return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, say("{workload} does not exist", workload=policy.workload))
+
+
+def not_watched(policy: Policy) -> MissingWorkload:
+    """Return what there is to say of a kind that is not watched: Rollouts, unless the configuration asks for them."""
+    phrase = (
+        "{workload} is a Rollout, and this operator looks at none: set kubernetes.argoRollouts in its configuration "
+        "(chart: operator.argoRollouts), which needs rights on rollouts of argoproj.io"
+    )
+    return MissingWorkload(Reason.WORKLOAD_UNSUPPORTED, say(phrase, workload=policy.workload))
+
+
+def too_long(policy: Policy, most: int) -> MissingWorkload:
+    """Return what there is to say of a workload of which more characters would have to be held than `most`."""
+    phrase = (
+        "{workload}, or one of its pods, says more of containers, variables, ConfigMaps and managers than {most} "
+        "characters, which are looked at; take out of it what is not needed"
+    )
+    return MissingWorkload(Reason.SETTING_UNREADABLE, say(phrase, workload=policy.workload, most=most))
 
 
 def config_map_keys(
@@ -77,7 +95,7 @@ def workload_of(
 
     Args:
         policy: whose workload it is.
-        workload: the Deployment or StatefulSet, trimmed or whole.
+        workload: the Deployment, StatefulSet or Rollout, trimmed or whole.
         pods: those that belong to it, trimmed or whole.
         config_maps: those that its containers name, as far as there are such.
         template: the fingerprint of its whole template.
@@ -100,13 +118,7 @@ def workload_of(
         current, unlike = _current(policy, container, others, config_maps)
     except SettingUnreadableError as error:
         return MissingWorkload(Reason.SETTING_UNREADABLE, str(error), held)
-    literal = {entry["name"] for entry in container.get("env", ())}
-    owners = manifests.ownership(workload, reference.container)
-    foreign = {
-        setting: owners.foreign(name, us=US) or "an unknown manager"
-        for setting, name in policy.env_names.items()
-        if name in literal and owners.managers.get(name, ()) != (US,)
-    }
+    foreign = _foreign(policy, workload, container)
     running = [pod for raw in pods if (pod := manifests.running_pod(raw, reference.container)) is not None]
     return Workload(
         uid=workload["metadata"]["uid"],
@@ -125,7 +137,9 @@ def workload_of(
         holdings=held,
         strategy=rollout_state.strategy_of(workload["spec"], reference.kind),
         at_once=rollout_state.stops_all_at_once(workload["spec"], reference.kind),
-        paused=rollout_state.is_paused(workload["spec"]),
+        paused=rollout_state.is_paused(workload),
+        pause=rollout_state.step_of(workload),
+        merged_by=manifests.owners_of_all_containers(workload),
         partition=rollout_state.partition_of(workload["spec"], reference.kind),
         lines={
             setting: line for setting in foreign if (line := container_env.line(container, policy.env_names[setting]))
@@ -133,6 +147,17 @@ def workload_of(
         rollout=rollout_state.rollout_of(workload, reference.kind, _of_template(policy, container, pods)),
         canary=canary_pods.seen(workload, reference.kind, tried, len(others)),
     )
+
+
+def _foreign(policy: Policy, workload: Mapping[str, Any], container: Mapping[str, Any]) -> dict[Setting, str]:
+    """Return who else owns entries of the template that the policy's settings stand in."""
+    literal = {entry["name"] for entry in container.get("env", ())}
+    owners = manifests.ownership(workload, policy.workload.container)
+    return {
+        setting: owners.foreign(name, us=US) or "an unknown manager"
+        for setting, name in policy.env_names.items()
+        if name in literal and owners.managers.get(name, ()) != (US,)
+    }
 
 
 def _current(

@@ -1,4 +1,4 @@
-"""Deployments, StatefulSets and their pods, asked for right before a write, and written by server-side apply.
+"""Deployments, StatefulSets, Rollouts and their pods, asked for right before a write, and written by server-side apply.
 
 Every write carries uid and resourceVersion of what was read, names only our own entries, and is never forced; it
 repeats all entries we own, since an apply that leaves one out gives it up. It carries its own record as well, so that
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, listing
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.workloads import field_owners, manifests, workload_evidence
+from heartbeat_tuner.adapters.workloads import argo_rollouts, field_owners, manifests, workload_evidence
 from heartbeat_tuner.adapters.workloads.container_env import ConfigMaps
 from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
@@ -22,7 +22,9 @@ from heartbeat_tuner.domain.verifications import FailedValues
 NOTES_MANAGER: Final = "heartbeat-tuner-notes"
 """Field manager of what is noted at a workload without a change of it: whose change its template is stays as it was."""
 
-_RESOURCES: Final = {resource.kind: resource for resource in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
+_RESOURCES: Final = {
+    resource.kind: resource for resource in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS, api_paths.ROLLOUTS)
+}
 
 
 def _to_nobody(_stored: Mapping[str, Any]) -> None:
@@ -30,7 +32,7 @@ def _to_nobody(_stored: Mapping[str, Any]) -> None:
 
 
 class KubernetesWorkloads:
-    """Deployments and StatefulSets through the API server.
+    """Deployments, StatefulSets and Rollouts through the API server.
 
     Args:
         api: the API server.
@@ -47,9 +49,11 @@ class KubernetesWorkloads:
         Raises:
             ApiServerError: the API server did not answer.
         """
-        deployment = await self._api.get(_path(policy.workload))
+        deployment = await self._read(policy.workload)
         if deployment is None:
             return workload_evidence.not_found(policy)
+        if (unsupported := argo_rollouts.refused(policy.workload, deployment)) is not None:
+            return unsupported
         pods = await self._pods(policy.workload, deployment)
         names = workload_evidence.config_map_keys(policy, deployment, pods)
         if (refused := workload_evidence.too_many_config_maps(policy, deployment, names)) is not None:
@@ -92,7 +96,7 @@ class KubernetesWorkloads:
             ApiServerError: anything else.
         """
         reference = policy.workload
-        body = await self._api.get(_path(reference))
+        body = await self._read(reference)
         held = None if body is None else _holdings(policy, body)
         if body is None or held is None or not (held.overruled or (empty and held.empty)):
             return None
@@ -136,7 +140,7 @@ class KubernetesWorkloads:
             "resourceVersion": workload.resource_version,
             "annotations": {applied.FAILED_ANNOTATION: applied.to_failed_annotation(noted, workload_uid=workload.uid)},
         }
-        document = {"apiVersion": "apps/v1", "kind": reference.kind, "metadata": metadata}
+        document = {"apiVersion": _resource(reference).api_version, "kind": reference.kind, "metadata": metadata}
         await self._apply(reference, document, NOTES_MANAGER)
 
     async def _hold(
@@ -171,10 +175,18 @@ class KubernetesWorkloads:
         }
         if applications:
             metadata["annotations"] = {applied.ANNOTATION: applied.to_annotation(applications)}
-        document: dict[str, Any] = {"apiVersion": "apps/v1", "kind": reference.kind, "metadata": metadata}
+        document: dict[str, Any] = {
+            "apiVersion": _resource(reference).api_version,
+            "kind": reference.kind,
+            "metadata": metadata,
+        }
         if containers:
             document["spec"] = {"template": {"spec": {"containers": containers}}}
         await self._apply(reference, document, kubernetes_api.FIELD_MANAGER)
+
+    async def _read(self, reference: WorkloadRef) -> Mapping[str, Any] | None:
+        body = await self._api.get(_path(reference))
+        return None if body is None else argo_rollouts.as_deployment(body, reference.kind)
 
     async def _apply(self, reference: WorkloadRef, document: Mapping[str, Any], manager: str) -> None:
         stored = await self._api.write(
@@ -242,8 +254,12 @@ def _holdings(policy: Policy, workload: Mapping[str, Any]) -> Holdings:
     )
 
 
-def _path(reference: WorkloadRef) -> str:
+def _resource(reference: WorkloadRef) -> api_paths.Resource:
     resource = _RESOURCES.get(reference.kind)
     if resource is None:
         raise api_paths.InvalidPathError(f"{reference} is of a kind that is not read")
-    return api_paths.item(resource, reference.key.name, reference.key.namespace)
+    return resource
+
+
+def _path(reference: WorkloadRef) -> str:
+    return api_paths.item(_resource(reference), reference.key.name, reference.key.namespace)

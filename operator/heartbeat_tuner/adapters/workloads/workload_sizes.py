@@ -1,4 +1,4 @@
-"""How many pods a Deployment may have at a time, as the API server says now."""
+"""How many pods a Deployment or Rollout may have at a time, as the API server says now."""
 
 import math
 import time
@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads import argo_rollouts
 from heartbeat_tuner.api.slot_names import MOST_SLOTS
-from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey
+from heartbeat_tuner.domain.policies import DEPLOYMENT, ROLLOUT, STATEFUL_SET, ObjectKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadSizes
 
 DEFAULT_SURGE: Final = "25%"
@@ -21,20 +22,23 @@ RECENT_S: Final = 10.0
 """How old a size may be for whom it decides only how long an empty Lease stays."""
 
 
+_RESOURCES: Final = {DEPLOYMENT: api_paths.DEPLOYMENTS, ROLLOUT: api_paths.ROLLOUTS}
+
+
 class KubernetesWorkloadSizes:
-    """Deployments through the API server."""
+    """Deployments and Rollouts through the API server."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
 
-    async def size(self, deployment: ObjectKey) -> int:
-        """Return a Deployment's replicas and surge, `MOST_SLOTS` at most; 0 where it does not exist.
+    async def size(self, kind: str, workload: ObjectKey) -> int:
+        """Return replicas and surge of a Deployment or Rollout, `MOST_SLOTS` at most; 0 where it does not exist.
 
         Raises:
             ApiServerError: the API server did not answer.
         """
-        body = await self._api.get(api_paths.item(api_paths.DEPLOYMENTS, deployment.name, deployment.namespace))
-        return 0 if body is None else size_of(body["spec"])
+        body = await self._api.get(api_paths.item(_RESOURCES[kind], workload.name, workload.namespace))
+        return 0 if body is None else size_of(argo_rollouts.as_deployment(body, kind)["spec"], kind)
 
 
 class RecentSizes:
@@ -48,21 +52,21 @@ class RecentSizes:
     def __init__(self, sizes: WorkloadSizes, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._sizes = sizes
         self._monotonic = monotonic
-        self._known: dict[ObjectKey, tuple[float, int]] = {}
+        self._known: dict[tuple[str, ObjectKey], tuple[float, int]] = {}
 
-    async def size(self, deployment: ObjectKey) -> int:
-        """Return a Deployment's replicas and surge, as they were `RECENT_S` ago or later.
+    async def size(self, kind: str, workload: ObjectKey) -> int:
+        """Return the replicas and the surge of a Deployment or Rollout, as they were `RECENT_S` ago or later.
 
         Raises:
             ApiServerError: the API server did not answer.
         """
         oldest_s = self._monotonic() - RECENT_S
-        since_s, size = self._known.get(deployment, (oldest_s, 0))
+        since_s, size = self._known.get((kind, workload), (oldest_s, 0))
         if since_s > oldest_s:
             return size
         self._known = {key: entry for key, entry in self._known.items() if entry[0] > oldest_s}
-        now_s, size = self._monotonic(), await self._sizes.size(deployment)
-        self._known[deployment] = (now_s, size)
+        now_s, size = self._monotonic(), await self._sizes.size(kind, workload)
+        self._known[kind, workload] = (now_s, size)
         return size
 
 

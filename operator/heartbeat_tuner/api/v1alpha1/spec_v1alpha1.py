@@ -26,12 +26,12 @@ from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec
 from heartbeat_tuner.api.v1alpha1.targets_v1alpha1 import Bounds, ObjectiveSpec
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, StaticMembership
+from heartbeat_tuner.domain.policies import DEPLOYMENT, ROLLOUT, STATEFUL_SET, Mode, StaticMembership
 from heartbeat_tuner.limits import detection_time
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions import known_conventions as measured
 
-KINDS: Final = (DEPLOYMENT, STATEFUL_SET)
+KINDS: Final = (DEPLOYMENT, STATEFUL_SET, ROLLOUT)
 """Of workloads that are read and written."""
 
 KIND: Final = "ConsumerGroupPolicy"
@@ -50,7 +50,10 @@ class WorkloadRefSpec(Model):
     kind: Annotated[
         str,
         names.plain("|".join(KINDS), f"must be {' or '.join(KINDS)}"),
-        Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)}),
+        Field(
+            description="Kind of the workload; Rollout is of Argo Rollouts.",
+            json_schema_extra={"enum": list(KINDS)},
+        ),
     ] = DEPLOYMENT
     name: Annotated[ObjectName, Field(description="Name of the workload, such as orders-consumer.")]
     container: Annotated[

@@ -40,8 +40,6 @@ MAX_CONDITIONS: Final = 10
 AT_BROKER: Final = {"consumer": "Consumer", "streams": "Streams", "share": "Share"}
 """What `groupProtocol` says of groups whose session and heartbeat are the broker's, by `Group.kind`."""
 
-"""The protocol of a KIP-848 group, as `groupProtocol` names it."""
-
 OpenReason = Annotated[Reason, open_word("Reason for the result. docs/reference/reasons.md explains each.")]
 OpenVerdict = Annotated[Verdict, open_word("Result: Healthy, Unproven, Change, Infeasible or Unknown.")]
 
@@ -55,7 +53,7 @@ class ConditionStatus(enum.StrEnum):
 
 
 class ConditionType(enum.StrEnum):
-    """Types of conditions, in the order in which they become true."""
+    """Types of conditions, in the order in which they become true; the last one is about another protocol."""
 
     READY = "Ready"
     METRICS_AVAILABLE = "MetricsAvailable"
@@ -64,12 +62,13 @@ class ConditionType(enum.StrEnum):
     RECOMMENDED = "Recommended"
     APPLIED = "Applied"
     VERIFIED = "Verified"
+    CONSUMER_PROTOCOL_READY = "ConsumerProtocolReady"
 
 
 class Condition(Model):
     """Condition of the policy, as `metav1.Condition`."""
 
-    type: ConditionType
+    type: Annotated[ConditionType, open_word(f"Type of the condition: {', '.join(ConditionType)}.")]
     status: ConditionStatus
     reason: OpenReason
     message: Annotated[str, Field(max_length=MAX_MESSAGE)]

@@ -36,6 +36,8 @@ ENOUGH_REBALANCES: Final = 3
 MOST_PODS: Final = 5
 """A sentence names so many of the pods that were evicted, and counts the rest."""
 
+_AS_DESCRIBED: Final = "no client metrics; evictions as the broker shows them"
+
 ENOUGH_TIME: Final = timedelta(seconds=60)
 """A shorter record shows neither that a group is healthy nor how often it evicts."""
 
@@ -244,7 +246,9 @@ def _record_is_too_short(record: Record, workload: WorkloadRef) -> Finding | Non
             say("the pods of {workload} run for less than {least} so far", workload=workload, least=ENOUGH_TIME),
         )
     if record.accepted_beats == 0:
-        return Finding(Reason.TOO_LITTLE_DATA, "no heartbeat is known to be accepted, and too few evictions were seen")
+        too_little = "{source}no heartbeat is known to be accepted, and too few evictions were seen"
+        source = f"{_AS_DESCRIBED}: " if record.as_described else ""
+        return Finding(Reason.TOO_LITTLE_DATA, say(too_little, source=source))
     return None
 
 
@@ -263,11 +267,12 @@ def _healthy(record: Record) -> Finding:
 
 def _evictions(record: Record) -> Sentence:
     return say(
-        "{evictions} {noun} of live members {within}{pods}",
+        "{evictions} {noun} of live members {within}{pods}{source}",
         evictions=Reading(record.evictions),
         noun="eviction" if record.evictions == 1 else "evictions",
         within=_within(record),
         pods=_pods(record.evicted_pods),
+        source=f" ({_AS_DESCRIBED})" if record.as_described else "",
     )
 
 

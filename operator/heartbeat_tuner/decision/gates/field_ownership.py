@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import ROLLOUT, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -22,6 +22,8 @@ def finding(policy: Policy, reference: WorkloadRef, workload: Workload, target: 
     current = workload.current
     if current is None:
         return None
+    if workload.merged_by:
+        return _unmergeable(reference, workload)
     owned = [setting for setting in workload.to_write(target) if setting in workload.foreign_env]
     if not owned:
         return None
@@ -50,7 +52,20 @@ def finding(policy: Policy, reference: WorkloadRef, workload: Workload, target: 
     )
 
 
+def _unmergeable(reference: WorkloadRef, workload: Workload) -> Finding:
+    """Return why no entry can be written into a list that the API server keeps as one value."""
+    phrase = (
+        "the API server keeps all containers of {workload} as one value, of {managers}: an apply that names some "
+        "entries would take out everything else. Install the CustomResourceDefinition of Argo Rollouts 1.9 or "
+        "newer, and have {managers} write the Rollout once more"
+    )
+    managers = ", ".join(workload.merged_by)
+    return Finding(Reason.FIELD_OWNED, say(phrase, workload=reference, managers=managers))
+
+
 def _removal(reference: WorkloadRef, names: Sequence[str]) -> str:
     """Return the command by which a person removes entries of a container's environment."""
+    if reference.kind == ROLLOUT:  # of which `kubectl set env` knows nothing
+        return f"kubectl edit rollouts.argoproj.io/{reference.key.name} --namespace {reference.key.namespace}"
     workload = f"{reference.kind.lower()}/{reference.key.name} --namespace {reference.key.namespace}"
     return f"kubectl set env {workload} --containers {reference.container} {' '.join(f'{name}-' for name in names)}"

@@ -1,9 +1,9 @@
-"""Does a change of a template reach all pods? Not where a Deployment is paused, or a StatefulSet partitioned. Pure."""
+"""Does a change of a template reach all pods? Not where a workload is paused, or a StatefulSet partitioned. Pure."""
 
 from collections.abc import Mapping
 
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import WorkloadRef
+from heartbeat_tuner.domain.policies import ROLLOUT, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -14,8 +14,11 @@ def paused(workloads: Mapping[WorkloadRef, Workload]) -> Finding | None:
     at_rest = next((reference for reference, workload in workloads.items() if workload.paused), None)
     if at_rest is None:
         return None
-    phrase = "{workload} is paused (spec.paused): nothing is written until `kubectl rollout resume`"
-    return Finding(Reason.ROLLOUT_PAUSED, say(phrase, workload=at_rest))
+    pause, resume = workloads[at_rest].pause, "`kubectl rollout resume`"
+    if at_rest.kind == ROLLOUT:
+        resume = f"`kubectl argo rollouts promote {at_rest.key.name}`" if pause else "spec.paused is false"
+    phrase = "{workload} is paused ({pause}): nothing is written until {resume}"
+    return Finding(Reason.ROLLOUT_PAUSED, say(phrase, workload=at_rest, pause=pause or "spec.paused", resume=resume))
 
 
 def partitioned(workloads: Mapping[WorkloadRef, Workload]) -> Finding | None:

@@ -38,6 +38,17 @@ def of_library(name: str) -> tuple[Convention, ...]:
     return tuple(convention for convention in CONVENTIONS if name in convention.libraries)
 
 
+@functools.cache
+def read_for(name: str) -> tuple[Convention, ...]:
+    """Return the conventions whose metrics are read for a library's consumers: its own, and the group watcher's.
+
+    The group watcher's come last, and count only where nothing of the others is there.
+    """
+    if name in watched_groups.WITHOUT_EXPORTER:
+        return (*of_library(name), watched_groups.GROUP_WATCHER)
+    return of_library(name)
+
+
 def measured_as(name: str) -> str:
     """Return the library whose client a library's consumers are measured as: those of Spring run the Java client.
 

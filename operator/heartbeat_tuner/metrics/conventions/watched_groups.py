@@ -27,6 +27,11 @@ LIBRARIES: Final = (
 )
 """Those of classic groups that have no counters of their own from which evictions can be read."""
 
+WITHOUT_EXPORTER: Final = ("java", "kafkajs", "spring")
+"""Those that have an exporter, and whose evictions are read here where nothing of it was seen for the whole window of a
+record. Kafka Streams is not one of them: a thread that fails does not leave its group and is replaced within the
+process, which looks like an eviction, again and again where one record makes every thread fail."""
+
 _EVICTIONS: Final = ("heartbeat_tuner_group_evictions_total",)
 _NOT_SCRAPED: Final = (
     "the operator exports it itself while it leads and sees members in the workload's pods; have Prometheus scrape the "

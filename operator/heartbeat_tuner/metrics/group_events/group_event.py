@@ -40,7 +40,7 @@ class Doubt(enum.Enum):
 
     REOPENED = "no description shows the member out of the group: its consumer may have been closed and made again"
     LONG_AWAY = "it was out of the group for so long that its consumer was probably closed and made again"
-    POLL_LIMIT = "the id before was older than the poll limit, so the member may have left without polling"
+    POLL_LIMIT = "the id before may have been older than the poll limit, so the member may have left without polling"
     STATIC = "a static member has a new id whenever it joins"
     COORDINATOR = "the coordinator moved, or did not describe the group, so members may have joined again for that"
     MASS_REJOIN = "all members have new ids at once, as after a restart of the broker"

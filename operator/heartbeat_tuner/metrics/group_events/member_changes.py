@@ -44,8 +44,10 @@ class ProcessIds:
     """The member ids of one life of a pod's process.
 
     Attributes:
-        shown: those in the last description, with when each was seen first.
-        away: those that are gone and not replaced, with when each was seen first and when it was missing first.
+        shown: those in the last description, with since when each may be there: the last description without it, or
+            the start of the process.
+        away: those that are gone and not replaced, with since when each may have been there, and when it was missing
+            first.
     """
 
     shown: Mapping[str, datetime] = dataclasses.field(default_factory=dict)
@@ -137,18 +139,30 @@ def _in_lives(
             continue
         at_pod = (member for address in addresses for member in members.get(address, ()))
         shown = {member.member_id: member for member in at_pod if member.member_id not in bygone}
+        since = {name: _earliest(before, name, pod) for name in shown}
         if known is None:
-            lives[life] = ProcessIds(dict.fromkeys(shown, view.at))
+            lives[life] = ProcessIds(since)
             continue
-        lives[life], new = _compared(known, shown, pod, view.at, poll_limit)
-        changes += new
+        lives[life], new = _compared(known, shown, since, view.at, poll_limit)
+        changes += [NewId(view.at, pod.name, doubts) for doubts in new]
     return lives, changes
 
 
+def _earliest(before: WatchedGroup, member_id: str, pod: Pod) -> datetime:
+    """Return since when a member may have had an id that its process shows for the first time."""
+    if before.at is None or member_id in before.ids:
+        return pod.started
+    return max(before.at, pod.started)
+
+
 def _compared(
-    known: ProcessIds, shown: Mapping[str, Member], pod: Pod, at: datetime, poll_limit: timedelta | None
-) -> tuple[ProcessIds, list[NewId]]:
-    """Return the ids of one process after a description, and those that took the place of others."""
+    known: ProcessIds,
+    shown: Mapping[str, Member],
+    since: Mapping[str, datetime],
+    at: datetime,
+    poll_limit: timedelta | None,
+) -> tuple[ProcessIds, list[frozenset[Doubt]]]:
+    """Return the ids of one process after a description, and the doubts of each that took the place of another."""
     away = {name: since for name, since in known.away.items() if name not in shown}
     away |= {name: (first, at) for name, first in known.shown.items() if name not in shown}
     away = dict(list(away.items())[-MOST_AWAY:])
@@ -157,8 +171,8 @@ def _compared(
     for name in new[: len(away)]:
         replaced = min(away, key=lambda gone: away[gone][1])  # who is missing for longest is back first
         first, missing = away.pop(replaced)
-        changes.append(NewId(at, pod.name, frozenset(_doubts(shown[name], first, missing, at, poll_limit))))
-    return ProcessIds({name: known.shown.get(name, at) for name in shown}, away), changes
+        changes.append(frozenset(_doubts(shown[name], first, missing, at, poll_limit)))
+    return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), changes
 
 
 def _doubts(
@@ -166,12 +180,12 @@ def _doubts(
 ) -> Iterator[Doubt]:
     """Yield why a member's new id may be no eviction for silence.
 
-    A member polls before it has its first id. So one whose id was younger than the poll limit when it was last seen
-    without a successor cannot have gone without a poll for so long.
+    A member polls before it has its first id. So one whose id was younger than the poll limit when it was missing
+    cannot have gone without a poll for so long.
 
     Args:
         member: with the new id.
-        first: when the id before was seen first.
+        first: since when the id before may have been there.
         missing: when that was missing first.
         at: when the new one is seen.
         poll_limit: of the members; None where there is none.

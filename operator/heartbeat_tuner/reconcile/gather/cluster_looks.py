@@ -7,7 +7,8 @@ a trickle and each group is read about once in an interval. A fleet that is no l
 alone. So is every group at the first look of a leadership, when nothing is known yet.
 
 The group watcher is shown every answer. Of a small fleet it wants more of them, so the time between two cycles is used
-for that: up to one every `LOOK_EVERY_S` of each group, and `LOOKS_A_MINUTE` in all, with those of the cycles.
+for that: up to one every `LOOK_EVERY_S` of each group, and in all, with those of the cycles, as many as cost brokers
+and the operator little: `LOOKS_A_MINUTE`, or `ALONE_A_MINUTE` where each group takes requests of its own.
 
 What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` is of no use:
 the group is `unread`. So is one that a cycle asked for in vain because it reads all groups, or its pods have changed. A
@@ -49,8 +50,11 @@ LOT_WITHIN: Final = timedelta(seconds=1)
 LOOK_EVERY_S: Final = 5.0
 """Between two descriptions of a group for the group watcher, where the fleet is small enough."""
 
-LOOKS_A_MINUTE: Final = 1_000
-"""At one cluster for that, those of the cycles counted: each costs brokers up to four requests."""
+LOOKS_A_MINUTE: Final = 4_000
+"""At one cluster for that, those of the cycles counted, where many groups are in one request (docs/benchmarks.md)."""
+
+ALONE_A_MINUTE: Final = 1_000
+"""The same where each description costs brokers up to four requests."""
 
 USABLE_INTERVALS: Final = 1.5
 """A look that is older says nothing: each group is read once in an interval, and lots may be late."""
@@ -92,6 +96,7 @@ class ClusterLooks:
         self._name = name
         self._answered = answered
         self._due = 0.0
+        self._looks_a_minute = ALONE_A_MINUTE
         self._groups = groups
         self._clock = clock
         self._interval_s = interval.total_seconds()
@@ -125,6 +130,7 @@ class ClusterLooks:
             self._rests, self._outage = True, str(error)
             raise
         self._known, self._rests, self._outage = True, False, ""
+        self._looks_a_minute = LOOKS_A_MINUTE if cluster.describes_batches else ALONE_A_MINUTE
         if late:
             _log.warning(
                 "groups not read in time, the next cycle begins with them",
@@ -223,7 +229,7 @@ class ClusterLooks:
 
     def _watched_lot(self, size: int) -> list[str]:
         """Return who of a small fleet is read between cycles: it costs the brokers no more than a large one does."""
-        per_s = min(size / LOOK_EVERY_S, LOOKS_A_MINUTE / 60 - size / self._interval_s)
+        per_s = min(size / LOOK_EVERY_S, self._looks_a_minute / 60 - size / self._interval_s)
         self._due = min(self._due + max(0.0, per_s) * LOT_EVERY_S, float(size))
         count = int(self._due)
         self._due -= count

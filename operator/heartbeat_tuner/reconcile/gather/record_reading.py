@@ -1,13 +1,15 @@
 """From the metrics of all policies, read at once (`metrics_reading`), to the record of each group."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics import record
-from heartbeat_tuner.metrics.conventions import custom
+from heartbeat_tuner.metrics.conventions import custom, known_conventions
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey
 from heartbeat_tuner.metrics.record import RecordScope
@@ -18,6 +20,9 @@ from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 from heartbeat_tuner.reconcile.series import mapped, reading_plan
 from heartbeat_tuner.reconcile.series.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
+
+NEARLY_NOW: Final = timedelta(minutes=1)
+"""What was read begins so much later than it should at most: seconds are rounded, and cycles take their time."""
 
 
 class RecordReader:
@@ -97,7 +102,29 @@ class RecordReader:
             consumer_protocol=group.consumer_protocol,
         )
         convention, observed = resolver.followed(unknown, candidates)
-        return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
+        may_have_none = self._may_be_without_metrics(policy, group, since=read_since, now=now)
+        if may_have_none and not any(observed.values()):
+            convention, observed = resolver.followed(unknown, known_conventions.read_for(policy.library))
+        measured = record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
+        if isinstance(measured, Record) and convention not in candidates:
+            return dataclasses.replace(measured, as_described=True)
+        return measured
+
+    @staticmethod
+    def _may_be_without_metrics(policy: Policy, group: Group, *, since: datetime, now: datetime) -> bool:
+        """Whether a client that shows nothing may be one without an exporter, whose evictions the broker shows.
+
+        An exporter that was there within the window has failed, so the group is unknown. Who names an exporter expects
+        it. In other protocols a client keeps its id when it is fenced, so that the broker shows nothing.
+
+        Args:
+            policy: of the group.
+            group: as it is described.
+            since: from when on it was read whether there are metrics of the client.
+            now: until when.
+        """
+        names_exporter = policy.naming.maps or policy.naming.convention is not None
+        return not names_exporter and not group.consumer_protocol and since <= now - RECORD_WINDOW + NEARLY_NOW
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:

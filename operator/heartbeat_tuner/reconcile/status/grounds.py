@@ -44,12 +44,21 @@ def grounds_of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slot
         _of_pods(outcome),
         inputs.group.consumer_protocol,
         inputs.group.config,
+        *_of_migration(outcome),
         isinstance(inputs.record, Unknown),
         inputs.ownership,
         inputs.model,
         inputs.history,
         None if inputs.followed is None else dataclasses.replace(inputs.followed, message=""),
     )
+
+
+def _of_migration(outcome: Decided) -> Grounds:
+    """Return what is said of a move to the consumer protocol, beside policy and workload."""
+    inputs = outcome.inputs
+    group = inputs.settled if inputs.group.rebalancing and inputs.settled is not None else inputs.group
+    static = frozenset(member.host for member in group.members if member.instance_id is not None)
+    return group.rebalancing, group.assignor, static, inputs.cluster.group_version, inputs.cluster.consumer
 
 
 def _of_pods(outcome: Decided) -> Grounds:

@@ -14,15 +14,15 @@ from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Application, WorkloadRef
+from heartbeat_tuner.domain.policies import ROLLOUT, Application, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import Strategy
+from heartbeat_tuner.domain.rollouts import Failing, Strategy
 from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 Landing = tuple[ConditionStatus, Finding]
 
-_CRASHING: Final = "pod {pod}: {problem}; look at its log; `kubectl rollout undo` brings the pods before them back"
+_CRASHING: Final = "pod {pod}: {problem}; look at its log; `{undo}` brings the pods before them back"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ def _stopped(change: WrittenChange) -> Landing | None:
     if not (change.is_new or workload.rolling_out):
         return None
     if workload.paused:
-        paused = "{workload} is paused (spec.paused): its pods do not get {values} until it is resumed"
-        text = say(paused, workload=reference, values=_written(change))
+        paused = "{workload} is paused ({pause}): its pods do not get {values} until it is resumed"
+        text = say(paused, workload=reference, pause=workload.pause or "spec.paused", values=_written(change))
         return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_PAUSED, text)
     if workload.partition and workload.rollout.crashing(change.now) is None:
         parted = (
@@ -158,21 +158,26 @@ def _failed(change: WrittenChange) -> Landing | None:
     crashing, overdue = rollout.crashing(now), rollout.is_overdue(change.application.at, now)
     if crashing is None and not overdue:
         return None
-    worst = crashing or rollout.worst(now)
-    why = (
-        say(_CRASHING, pod=worst.pod, problem=worst.why)
-        if worst is not None
-        else say(
-            "no progress for {deadline}, and no pod with them says why: {updated} of {wanted} pods are of the new "
-            "template",
-            deadline=rollout.deadline,
-            updated=Reading(rollout.updated),
-            wanted=Reading(rollout.wanted),
-        )
-    )
     what = "the rollout of {workload} with {values} failed: {why}"
-    text = say(what, workload=change.reference, values=_written(change), why=why)
+    text = say(what, workload=change.reference, values=_written(change), why=_why_failed(change, crashing))
     return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_FAILED, text)
+
+
+def _why_failed(change: WrittenChange, crashing: Failing | None) -> Sentence:
+    rollout = change.workload.rollout
+    worst = crashing or rollout.worst(change.now)
+    if worst is not None:
+        is_argo = isinstance(change.reference, WorkloadRef) and change.reference.kind == ROLLOUT
+        undo = "kubectl argo rollouts undo" if is_argo else "kubectl rollout undo"
+        return say(_CRASHING, pod=worst.pod, problem=worst.why, undo=undo)
+    if rollout.aborted:
+        return say("it was aborted (status.abort), and its pods have the values before")
+    return say(
+        "no progress for {deadline}, and no pod with them says why: {updated} of {wanted} pods are of the new template",
+        deadline=rollout.deadline,
+        updated=Reading(rollout.updated),
+        wanted=Reading(rollout.wanted),
+    )
 
 
 def _under_way(change: WrittenChange) -> Landing | None:

@@ -6,7 +6,7 @@ found.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -99,10 +99,7 @@ def status_after(
         status = status.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
         stated = statements.with_veto(stated, policy)
     same = generation == previous.observed_generation and _values(status) == _values(previous)
-    is_changed = status.applied is not None or status.canary is not None
-    conditions, words = _merged(
-        previous, stated, words, same=same, is_changed=is_changed, generation=generation, now=now
-    )
+    conditions, words = _merged(previous, stated, words, same=same, over=_over(status), generation=generation, now=now)
     if isinstance(outcome, Decided):
         status, words = _in_standing_words(previous, status, outcome.decision, words, same=same)
     return Reported(status.model_copy(update={"conditions": conditions, "observed_generation": generation}), words)
@@ -223,20 +220,16 @@ def _merged(
     words: StandingWords,
     *,
     same: bool,
-    is_changed: bool,
+    over: Collection[ConditionType],
     generation: int,
     now: datetime,
 ) -> tuple[list[Condition], StandingWords]:
     """Return the conditions that should stand, in their fixed order, and what their sentences say.
 
     One of which nothing was known because the policy was not Ready goes when it is Ready and nothing is known yet: its
-    cause is gone; so does Verified where there is no change of ours, and no canary, any more.
+    cause is gone; so do those that are about nothing any more (`over`).
     """
-    standing = {
-        condition.type: condition
-        for condition in previous.conditions
-        if condition.type is not ConditionType.VERIFIED or is_changed
-    }
+    standing = {condition.type: condition for condition in previous.conditions if condition.type not in over}
     for statement in statements:
         old, finding = standing.get(statement.type), statement.finding
         same_status = old is not None and old.status is statement.status
@@ -261,6 +254,16 @@ def _merged(
         if kind in stated or (kind in standing and not transitions.is_withdrawn(standing[kind]))
     ]
     return lasting, words
+
+
+def _over(status: Status) -> Collection[ConditionType]:
+    """Return the conditions that are about nothing: a change of ours or a canary that is not there, a move made."""
+    over = set[ConditionType]()
+    if status.applied is None and status.canary is None:
+        over.add(ConditionType.VERIFIED)
+    if status.group_protocol in AT_BROKER.values():
+        over.add(ConditionType.CONSUMER_PROTOCOL_READY)
+    return over
 
 
 def _in_standing_words(

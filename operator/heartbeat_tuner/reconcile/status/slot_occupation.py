@@ -14,11 +14,11 @@ from typing import Final
 import structlog
 
 from heartbeat_tuner.api import slot_names
-from heartbeat_tuner.api.slot_names import SlotPlace
+from heartbeat_tuner.api.slot_names import LENDING_KINDS, SlotPlace
 from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import MAX_GATED, MAX_SLOTS, GatedPod, SlotsStatus, SlotStatus
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import DEPLOYMENT, ObjectKey, Policy
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.membership.limits import crowded
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
 from heartbeat_tuner.membership.values import GroupProtocol, SlotPod, SlotPool, View
@@ -96,7 +96,7 @@ def _occupied(views: Mapping[SlotPlace, View], policy: Policy, workload: object)
 
 def _lends(policy: Policy) -> bool:
     """Whether ids are lent as slots; the pods of a StatefulSet have their own."""
-    return policy.instance_id_env is not None and policy.workload.kind == DEPLOYMENT
+    return policy.instance_id_env is not None and policy.workload.kind in LENDING_KINDS
 
 
 def shown(views: Mapping[SlotPlace, View], place: SlotPlace, size: int | None) -> SlotsStatus:

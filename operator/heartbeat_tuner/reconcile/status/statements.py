@@ -10,6 +10,7 @@ from typing import Final
 from heartbeat_tuner.api.applied import applied_of
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType, Initial, Status
 from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.at_broker import migration_readiness
 from heartbeat_tuner.decision.gates import canary_words, taken_back
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
@@ -56,6 +57,14 @@ _OBJECTIVE_MET: Final = {
 """Of the condition ObjectiveMet, by what is shown of the objective."""
 
 
+_PROTOCOL_READY: Final = {
+    Reason.PROTOCOL_READY: ConditionStatus.TRUE,
+    Reason.BROKERS_NOT_READ: ConditionStatus.UNKNOWN,
+    Reason.CLIENT_VERSION_UNKNOWN: ConditionStatus.UNKNOWN,
+}
+"""Of the condition ConsumerProtocolReady; for each other reason it is False."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statement:
     """A condition before it is compared with the one that stands."""
@@ -99,6 +108,17 @@ def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -
     checked = _verified(outcome, tried)
     if checked is not None:
         yield Statement(ConditionType.VERIFIED, *checked)
+    ready = _readiness(outcome)
+    if ready is not None:
+        status = _PROTOCOL_READY.get(ready.reason, ConditionStatus.FALSE)
+        yield Statement(ConditionType.CONSUMER_PROTOCOL_READY, status, ready)
+
+
+def _readiness(outcome: Decided) -> Finding | None:
+    """Return whether the group may move to the consumer protocol; None where it has, or nobody knows what is set."""
+    inputs = outcome.inputs
+    group = inputs.settled if inputs.group.rebalancing and inputs.settled is not None else inputs.group
+    return migration_readiness.readiness(inputs.policy, inputs.workload, group, inputs.cluster, inputs.client)
 
 
 def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus, Finding] | None:

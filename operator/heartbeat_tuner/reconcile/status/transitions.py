@@ -20,6 +20,13 @@ _QUIET_REASONS: Final = frozenset(
         Reason.OUTSIDE_WINDOW,
         Reason.FLEET_BUDGET_SPENT,
         Reason.SCALED_TO_ZERO,
+        Reason.PROTOCOL_READY,
+        Reason.LIBRARY_LACKS_PROTOCOL,
+        Reason.BROKERS_LACK_PROTOCOL,
+        Reason.SETTINGS_REFUSED,
+        Reason.ASSIGNOR_LACKS_COUNTERPART,
+        Reason.BROKERS_NOT_READ,
+        Reason.CLIENT_VERSION_UNKNOWN,
     }
 )
 """Reasons that are no news by themselves."""

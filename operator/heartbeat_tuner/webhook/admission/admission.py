@@ -136,7 +136,7 @@ class Admission:
             return _with_ordinal(holder, review)
         if review.dry_run:
             return _Settled(ReviewOutcome.DRY_RUN, review.pod)
-        pool = holder.pool(await self._sizes.size(holder.workload))
+        pool = holder.pool(await self._sizes.size(holder.kind, holder.workload))
         settled = await self._in_turn(holder, review, pool)
         for pause_s in LATER_S:
             if isinstance(settled, _Settled) or settled.reason not in _PASSING:

@@ -1,7 +1,7 @@
 """Whose pod it is: from a pod to the policies that give it a static id, or values.
 
-A StatefulSet owns its pods, and their names end in numbers that stay. The pod of a Deployment is owned by a ReplicaSet,
-whose name tells the Deployment's.
+A StatefulSet owns its pods, and their names end in numbers that stay. The pod of a Deployment, or of a
+Rollout, is owned by a ReplicaSet, whose name tells the workload's.
 """
 
 import dataclasses
@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from heartbeat_tuner.api import parsing, slot_names
-from heartbeat_tuner.api.slot_names import SlotPlace
+from heartbeat_tuner.api.slot_names import LENDING_KINDS, SlotPlace
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
-from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, ObjectKey, Policy, StaticMembership
+from heartbeat_tuner.domain.policies import STATEFUL_SET, Mode, ObjectKey, Policy, StaticMembership
 from heartbeat_tuner.membership.values import GroupProtocol, SlotPool
 from heartbeat_tuner.webhook.admission import initial_mode
 from heartbeat_tuner.webhook.admission.initial_mode import InitialValues
@@ -83,7 +83,7 @@ class Enrolment:
     @property
     def lends_slots(self) -> bool:
         """Whether these ids are slots; the pods of a StatefulSet have their own."""
-        return self.gives_ids and self.kind == DEPLOYMENT
+        return self.gives_ids and self.kind in LENDING_KINDS
 
     @property
     def place(self) -> OwnerWorkload:
@@ -177,9 +177,10 @@ def _age(enrolment: Enrolment) -> tuple[datetime, ObjectKey]:
 
 def workload_of(pod: Mapping[str, Any], namespace: str) -> OwnerWorkload | None:
     """Return the workload that a pod is made for; None if it is made for none."""
-    deployment = slot_names.deployment_of(pod["metadata"])
-    if deployment is not None:
-        return OwnerWorkload(DEPLOYMENT, ObjectKey(namespace, deployment))
+    lending = slot_names.workload_of_replicas(pod["metadata"])
+    if lending is not None:
+        kind, name = lending
+        return OwnerWorkload(kind, ObjectKey(namespace, name))
     for owner in pod["metadata"].get("ownerReferences") or ():
         if owner.get("controller") and (owner.get("apiVersion"), owner["kind"]) == ("apps/v1", STATEFUL_SET):
             return OwnerWorkload(STATEFUL_SET, ObjectKey(namespace, str(owner.get("name"))))

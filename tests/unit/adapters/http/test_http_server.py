@@ -162,4 +162,22 @@ async def test_nobody_can_listen_at_a_port_that_is_taken() -> None:
         second = HttpServer(_hello, LIMITS, section="admission")
         with pytest.raises(InvalidSettingsError, match=f"admission: cannot listen on {LOOPBACK}:{port}: "):
             await second.serve(LOOPBACK, port)
+        with pytest.raises(InvalidSettingsError, match=f"admission: cannot listen on port {port} of any address: "):
+            await second.serve("", port)
         await second.close()
+
+
+@pytest.mark.parametrize("address", [LOOPBACK, "::1"])
+async def test_without_an_address_it_answers_by_ipv4_and_ipv6(address: str) -> None:
+    """On a node of an IPv6-only cluster the kubelet and the API server have no other way."""
+    if address == "::1" and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    (port,) = free_ports(1)
+    server = HttpServer(_hello, LIMITS, section="http")
+    await server.serve("", port)
+    try:
+        host = f"[{address}]" if ":" in address else address
+        async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/") as answer:
+            assert await answer.text() == "hello"
+    finally:
+        await server.close()

@@ -1,7 +1,6 @@
 """Groups that librdkafka calls dead, at a broker of our own that answers in Kafka's protocol, or does not."""
 
 import contextlib
-import socket
 import threading
 from collections.abc import Callable, Iterator
 
@@ -13,42 +12,9 @@ from heartbeat_tuner.adapters.kafka.undescribed_groups import UndescribedGroups
 from heartbeat_tuner.adapters.kafka.wire import wire_format
 from heartbeat_tuner.adapters.kafka.wire.wire_format import number, text, varint
 from heartbeat_tuner.domain.kafka_groups import Group, GroupState, Member, UnreadableGroup
-
-Bodies = Callable[[int, int], bytes]
-"""Returns the body of an answer: by the request's key and the broker's port."""
+from tests.support.odd_broker import Bodies, OddBroker
 
 MEMBER = Member("m-1", "10.0.0.7", "app", None, 0)
-
-
-class OddBroker:
-    """A broker of one connection after the other.
-
-    Args:
-        body: of its answers.
-    """
-
-    def __init__(self, body: Bodies) -> None:
-        self._body = body
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self.asked: list[int] = []
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def close(self) -> None:
-        """Listen no more."""
-        self._listening.close()
-
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listening.accept()
-                with connection, contextlib.suppress(OSError):
-                    while head := connection.recv(4):
-                        request = connection.recv(int.from_bytes(head, "big"))
-                        key = int.from_bytes(request[:2], "big")
-                        self.asked.append(key)
-                        answer = request[4:8] + self._body(key, self.port)
-                        connection.sendall(number(len(answer), 4) + answer)
 
 
 def array(*items: bytes) -> bytes:

@@ -218,7 +218,7 @@ USES: Final[dict[str, Use]] = {
     "watched config maps": lambda api, name, namespace: NamedMaps(api, FakeClock(), []).need(
         namespace, {name: frozenset("k")}
     ),
-    "sizes": lambda api, name, namespace: KubernetesWorkloadSizes(api).size(ObjectKey(namespace, name)),
+    "sizes": lambda api, name, namespace: KubernetesWorkloadSizes(api).size("Deployment", ObjectKey(namespace, name)),
     "policies": lambda api, name, namespace: KubernetesPolicies(api).is_current(_body(name, namespace)),
     "statuses": lambda api, name, namespace: KubernetesPolicies(api).write_status(_body(name, namespace), {}),
     "events": lambda api, name, namespace: kubernetes_events.write(

@@ -242,6 +242,15 @@ def test_a_pod_is_of_the_workload_that_controls_it() -> None:
     assert not manifests.is_pod_of(of_set, workload, "Deployment")
 
 
+def test_a_pod_of_a_rollout_is_told_by_its_label() -> None:
+    """Of a Deployment and a Rollout of one name, each has its own pods."""
+    owner = {"kind": "ReplicaSet", "name": "orders-5d4f", "controller": True}
+    rolled = {"metadata": {"labels": {"rollouts-pod-template-hash": "5d4f"}, "ownerReferences": [owner]}}
+    assert manifests.workload_of(rolled) == ("Rollout", "orders")
+    other = {"metadata": {"labels": {"rollouts-pod-template-hash": "77"}, "ownerReferences": [owner]}}
+    assert manifests.workload_of(other) is None
+
+
 def test_a_running_pod_is_described() -> None:
     """By its own container: a sidecar's restarts are not its."""
     assert manifests.running_pod(made.running_pod(), "app") == Pod(

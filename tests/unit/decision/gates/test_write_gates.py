@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from heartbeat_tuner.decision.gates import write_gates
+from heartbeat_tuner.decision.gates import field_ownership, paused_rollouts, write_gates
 from heartbeat_tuner.decision.gates.write_gates import ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
@@ -18,7 +18,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.kafka_groups import GroupState
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, ValueSource
-from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
+from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey, TakenBack, Window, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase, FailedValues, FollowedChange, Outcome
@@ -255,6 +255,38 @@ def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
     assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message
     command = "kubectl set env deployment/orders-consumer --namespace shop --containers app KAFKA_SESSION_TIMEOUT_MS-. "
     assert f"If no manifest has them, run: {command}" in found.message
+
+
+def test_a_foreign_entry_of_a_rollout_is_taken_out_by_hand() -> None:
+    """`kubectl set env` knows no Rollouts."""
+    rolled = WorkloadRef("Rollout", ObjectKey("shop", "orders"), "app")
+    owned = worlds.workload(worlds.STORM, foreign={Setting.SESSION_TIMEOUT: "helm"})
+    found = field_ownership.finding(worlds.policy(workload=rolled), rolled, owned, TARGET)
+    assert found is not None
+    assert "run: kubectl edit rollouts.argoproj.io/orders --namespace shop." in found.message
+
+
+def test_containers_that_are_one_value_hold_every_write() -> None:
+    """An apply of some entries would take out the rest; the fix is the definition's version."""
+    whole = dataclasses.replace(worlds.workload(worlds.STORM), merged_by=("helm", "kubectl"))
+    found = field_ownership.finding(worlds.policy(), worlds.policy().workload, whole, TARGET)
+    assert found is not None
+    assert (found.reason, "as one value, of helm, kubectl" in found.message) == (Reason.FIELD_OWNED, True)
+
+
+@pytest.mark.parametrize(
+    ("pause", "words"),
+    [
+        ("", "(spec.paused): nothing is written until spec.paused is false"),
+        ("status.pauseConditions: X", "nothing is written until `kubectl argo rollouts promote orders`"),
+    ],
+)
+def test_a_rollout_that_is_paused_goes_on_by_argos_means(pause: str, words: str) -> None:
+    """`kubectl rollout resume` knows no Rollouts either."""
+    rolled = WorkloadRef("Rollout", ObjectKey("shop", "orders"), "app")
+    found = paused_rollouts.paused({rolled: dataclasses.replace(worlds.workload(), paused=True, pause=pause)})
+    assert found is not None
+    assert words in found.message
 
 
 def test_of_pods_that_differ_nothing_is_to_be_written() -> None:

@@ -93,11 +93,36 @@ def test_another_id_from_one_description_to_the_next_is_doubtful() -> None:
 
 def test_a_poll_limit_makes_only_an_old_id_doubtful() -> None:
     """A member polls before it has an id: it cannot have gone without a poll for longer than it had that."""
-    assert not paused(Watch(poll_limit=M)).doubts
     watch = Watch(poll_limit=M)
+    watch.see([SECOND])
+    assert not paused(watch).doubts
+    watch = Watch(poll_limit=M)
+    watch.see([SECOND])
     for _ in range(2):
         watch.see([FIRST, SECOND], after_s=150)
     assert paused_later(watch) == {Doubt.POLL_LIMIT}
+
+
+def test_an_id_is_as_old_as_it_may_be() -> None:
+    """It was made any time since the last description without it; in the first one, since its process began."""
+    assert paused(Watch(poll_limit=M)).doubts == {Doubt.POLL_LIMIT}
+    watch = Watch(poll_limit=M)
+    watch.see([SECOND])
+    watch.see([FIRST, SECOND], after_s=150)
+    watch.see([SECOND], after_s=149)
+    watch.see([BACK, SECOND])
+    assert not watch.doubts
+    watch = Watch(poll_limit=M)
+    watch.see([SECOND])
+    watch.see([FIRST, SECOND], after_s=150)
+    watch.see([SECOND], after_s=150)
+    watch.see([BACK, SECOND])
+    assert watch.doubts == {Doubt.POLL_LIMIT}
+    young = [dataclasses.replace(pod, started=NOW) for pod in PODS]
+    watch = Watch(poll_limit=M)
+    for members in ([FIRST, SECOND], [SECOND], [BACK, SECOND]):
+        watch.see(members, pods=young)
+    assert not watch.doubts
 
 
 def paused_later(watch: Watch) -> frozenset[Doubt]:

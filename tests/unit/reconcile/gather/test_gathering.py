@@ -97,7 +97,7 @@ async def test_queries_are_as_many_as_quantities_however_many_policies(count: in
     assert len(stage.groups.requests) == 1
     stage.prometheus.queries.clear()
     await stage.cycle()
-    assert len(stage.prometheus.queries) == len(counters.KAFKAJS.metrics)
+    assert len(stage.prometheus.queries) == len(counters.KAFKAJS.metrics) + len(watched_groups.GROUP_WATCHER.needed)
 
 
 async def test_record_begins_with_the_newest_pod() -> None:
@@ -289,7 +289,7 @@ async def test_a_quantity_is_asked_once_whatever_it_is_called() -> None:
     stage.clock.advance(stages.MINUTE)
     await gatherer.gather([worlds.policy(), java])
     asked = [set(counters.names_in(query)) for query in stage.prometheus.queries]
-    assert len(asked) == len(READ) - len(OF_CONSUMER_PROTOCOL) - len(watched_groups.GROUP_WATCHER.needed)
+    assert len(asked) == len(READ) - len(OF_CONSUMER_PROTOCOL)
     assert any(
         {"kafka_consumer_heartbeat_total", counters.JMX.by_quantity[Quantity.HEARTBEATS].names[0]} <= item
         for item in asked

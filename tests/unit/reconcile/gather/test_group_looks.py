@@ -1,6 +1,7 @@
 """Groups read in lots between cycles: how many, when, in which order, and what a cycle is left with."""
 
 import asyncio
+import dataclasses
 import heapq
 import itertools
 from collections import Counter
@@ -133,15 +134,31 @@ async def test_a_cycle_reads_all_of_a_small_fleet(bench: Bench) -> None:
         await bench.time.run(INTERVAL_S)
 
 
-@pytest.mark.parametrize(("size", "looks"), [(1, 12), (50, 12), (500, 1), (1_000, 0)])
-async def test_a_small_fleet_is_read_more_often_for_the_group_watcher(bench: Bench, size: int, looks: int) -> None:
-    """Every five seconds, as long as a thousand descriptions a minute are enough for that; in turn."""
+@pytest.mark.parametrize(
+    ("size", "looks", "batches"),
+    [
+        (1, 12, False),
+        (50, 12, False),
+        (500, 1, False),
+        (1_000, 0, False),
+        (300, 12, True),
+        (500, 7, True),
+        (1_000, 3, True),
+    ],
+)
+async def test_a_small_fleet_is_read_more_often_for_the_group_watcher(
+    bench: Bench, size: int, looks: int, *, batches: bool
+) -> None:
+    """Every five seconds, as long as a thousand descriptions a minute are enough for that, or 4,000 in batches."""
+    bench.brokers.bounds = dataclasses.replace(bench.brokers.bounds, describes_batches=batches)
     few = [f"few-{number}" for number in range(size)]
     await bench.look(few)
     bench.forget_requests()
     await bench.time.run(60)
     counts = Counter(bench.read())
-    assert sum(counts.values()) <= min(size * 12, 1_000 - size) * 61 / 60 + 1  # the lot of the 60th second is in it
+    assert (
+        sum(counts.values()) <= min(size * 12, (4_000 if batches else 1_000) - size) * 61 / 60 + 1
+    )  # the lot of the 60th second is in it
     assert all(abs(counts[name] - looks) <= 1 for name in few)
 
 

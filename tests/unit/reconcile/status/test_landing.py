@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.policies import Application, ObjectKey, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout, Strategy
 from heartbeat_tuner.reconcile.status import landing
@@ -61,6 +61,7 @@ ROLLING = (ConditionStatus.FALSE, Reason.ROLLING_OUT)
 FAILED = (ConditionStatus.FALSE, Reason.ROLLOUT_FAILED)
 GONE = (ConditionStatus.FALSE, Reason.NOTHING_TO_APPLY)
 OVERDUE = timedelta(seconds=600)
+ROLLED = WorkloadRef("Rollout", ObjectKey("shop", "orders-consumer"), "app")
 LONG_AGO = timedelta(hours=2)
 
 
@@ -94,6 +95,7 @@ LONG_AGO = timedelta(hours=2)
         (change(*ready(61, 61, restarts=2)), ROLLING),  # who crashed twice has to stay for longer
         (change(*ready(300, 300, restarts=2)), DONE),
         (change(rollout=Rollout(2, 1, exceeded=True), rolling_out=True), FAILED),
+        (change(*ready(90), current=worlds.STORM, rollout=Rollout(2, 0, aborted=True), rolling_out=True), FAILED),
         (change(rollout=Rollout(2, 1, failing=(WAITING,)), rolling_out=True), ROLLING),
         (change(rollout=Rollout(2, 1, failing=(WAITING,)), rolling_out=True, after=OVERDUE), FAILED),
         (change(rollout=Rollout(2, 1), rolling_out=True, after=OVERDUE), FAILED),
@@ -155,6 +157,18 @@ def test_a_setting_that_did_not_change_may_differ_from_the_template() -> None:
             change(*ready(90, 90, 5), wanted=3, rollout=Rollout(3, 3)),
             "3 of 3 are of the new template, 2 have stayed ready with the values for a minute",
         ),
+        (
+            change(rollout=Rollout(2, 0, aborted=True), rolling_out=True),
+            "failed: it was aborted (status.abort), and its pods have the values before",
+        ),
+        (
+            dataclasses.replace(change(rollout=Rollout(2, 2, failing=(CRASHING,))), reference=ROLLED),
+            "look at its log; `kubectl argo rollouts undo` brings the pods before them back",
+        ),
+        (
+            change(rolling_out=True, paused=True, pause="status.pauseConditions: CanaryPauseStep"),
+            "is paused (status.pauseConditions: CanaryPauseStep): its pods do not get the values",
+        ),
         (change(wanted=0), "Deployment shop/orders-consumer has 0 replicas: no pod runs with the values written at"),
         (
             change(*ready(90), current=worlds.STORM, rolling_out=True, strategy=Strategy.ON_DELETE),
@@ -211,4 +225,4 @@ def test_applied_is_said_of_ready_pods_alone(
 )
 def test_a_change_that_nobody_brings_to_pods_is_told_with_its_facts(of: WrittenChange) -> None:
     """Which workload, when, and from what to what."""
-    assert set(landing.landing_of(of)[1].facts) == {"workload", "at", "changes"}
+    assert set(landing.landing_of(of)[1].facts) - {"pause"} == {"workload", "at", "changes"}

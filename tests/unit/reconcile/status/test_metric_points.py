@@ -20,7 +20,7 @@ from tests.support import exposed as worlds_exposed
 from tests.support import fitted, manifests, stages, worlds
 from tests.support.exposed import points_of
 
-MOST = 49
+MOST = 50
 
 Told = dict[tuple[str, tuple[str, ...]], float]
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -9,13 +10,15 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Condition, ConditionSta
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown, Workload
+from heartbeat_tuner.domain.kafka_groups import GroupState
+from heartbeat_tuner.domain.liveness import ValueSource
 from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
-from heartbeat_tuner.reconcile.status import reporting, transitions
+from heartbeat_tuner.reconcile.status import grounds, reporting, transitions
 from tests.support import worlds
 from tests.support.worlds import NOW
 
@@ -156,7 +159,8 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
         (dataclasses.replace(storm(), record=DOWN), {ConditionType.READY, ConditionType.METRICS_AVAILABLE}),
         (
             worlds.situation(of=RECOMMEND, has=worlds.workload(mixed=True, rolling_out=True)),
-            set(ConditionType) - {ConditionType.FEASIBLE, ConditionType.VERIFIED},
+            set(ConditionType)
+            - {ConditionType.FEASIBLE, ConditionType.VERIFIED, ConditionType.CONSUMER_PROTOCOL_READY},
         ),
     ],
     ids=["no metrics", "pods that differ"],
@@ -491,3 +495,54 @@ def test_every_reason_of_ready_is_known_as_one() -> None:
     """They come first among the reasons, after the one that all is well with."""
     reasons = list(Reason)
     assert set(reasons[1 : reasons.index(Reason.METRICS_FRESH)]) <= transitions.OF_READY
+
+
+def java(*, protocol: bool, **changes: Any) -> DecisionInput:
+    """Return a healthy group of Java consumers with the library's defaults, which nobody set."""
+    now = worlds.workload()
+    assert now.current is not None
+    defaults = worlds.current(worlds.java_settings(), ValueSource.DEFAULT)
+    inputs = worlds.situation(of=worlds.java_policy(), has=dataclasses.replace(now, current=defaults))
+    return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=protocol), **changes)
+
+
+def test_a_move_to_the_consumer_protocol_is_no_question_any_more_once_it_was_made() -> None:
+    """Until then a condition says what hinders it; a rebalance in between, in which no assignor is named, does not."""
+    cluster = dataclasses.replace(worlds.cluster(), group_version=0)
+    before = decided(java(protocol=False, cluster=cluster))
+    shown = condition(after(before), ConditionType.CONSUMER_PROTOCOL_READY)
+    assert shown[:2] == (ConditionStatus.FALSE, Reason.BROKERS_LACK_PROTOCOL)
+    moving = dataclasses.replace(before.inputs.group, state=GroupState.PREPARING_REBALANCE)
+    moved = dataclasses.replace(before.inputs, group=moving, settled=before.inputs.group)
+    assert condition(after(before, decided(moved)), ConditionType.CONSUMER_PROTOCOL_READY) == shown
+    there = after(before, decided(java(protocol=True)))
+    assert ConditionType.CONSUMER_PROTOCOL_READY not in {condition.type for condition in there.conditions}
+
+
+def test_that_a_group_could_move_is_no_news() -> None:
+    """Each policy has such a condition from its first look on: no Event is written for it."""
+    (*_, last) = after(decided(java(protocol=False))).conditions
+    assert last.type is ConditionType.CONSUMER_PROTOCOL_READY
+    before = after(decided(java(protocol=False)))
+    assert not [
+        event
+        for event in transitions.announcements(Status(), before)
+        if event.type is ConditionType.CONSUMER_PROTOCOL_READY
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cluster": dataclasses.replace(worlds.cluster(), group_version=1)},
+        {"group": dataclasses.replace(worlds.group(), assignor="ByTenant")},
+        {"group": worlds.group([dataclasses.replace(worlds.member(worlds.pod()), instance_id="orders-0")])},
+    ],
+    ids=["group.version", "assignor", "static id"],
+)
+def test_a_status_is_made_again_when_what_hinders_a_move_changes(changes: dict[str, Any]) -> None:
+    """What it says rests on more than the decision."""
+    before = decided(java(protocol=False))
+    then = dataclasses.replace(before, inputs=dataclasses.replace(before.inputs, **changes))
+    grounds_before, grounds_then = (grounds.grounds_of(of, of.inputs.policy, None) for of in (before, then))
+    assert grounds_before != grounds_then

@@ -119,6 +119,21 @@ def test_a_replica_set_s_name_tells_its_deployment() -> None:
     assert enrolment.workload_of(reviews.pod(), "shop") == ("Deployment", slots.DEPLOYMENT)
 
 
+def test_another_hash_says_that_it_is_a_rollout() -> None:
+    """Argo's ReplicaSets are called like a Deployment's, and their pods have another label."""
+    hashed = reviews.pod()["metadata"]["labels"]["pod-template-hash"]
+    rolled = reviews.pod(labels={"rollouts-pod-template-hash": hashed})
+    assert enrolment.workload_of(rolled, "shop") == ("Rollout", slots.DEPLOYMENT)
+
+
+def test_a_rollout_s_pods_are_lent_slots() -> None:
+    """Like a Deployment's: their names do not stay."""
+    reference = {"kind": "Rollout", "name": "orders-consumer", "container": "app"}
+    found = enrolment.enrolment_of(policy(workloadRef=reference))
+    assert found is not None
+    assert (found.lends_slots, found.place) == (True, ("Rollout", slots.DEPLOYMENT))
+
+
 def test_a_stateful_set_owns_its_pods() -> None:
     """By its own name; their numbers are at the end of theirs."""
     owned = _owned(kind="StatefulSet", name="orders-consumer")

@@ -23,13 +23,17 @@ class NotAnsweredError(Exception):
     """A broker did not answer, in time or with what was asked; its text says why, and holds no secret."""
 
 
+class UnreadableAnswerError(NotAnsweredError):
+    """A broker did answer, but with what is not read: malformed, or larger than is allowed."""
+
+
 class BrokerConnection:
     """One connection; a context manager, which closes it.
 
     Args:
         address: host and port.
         properties: librdkafka's, as `kafka_access.Keys` has them.
-        until_s: when everything has to be done, by the monotonic clock.
+        until_s: when everything has to be done, by the monotonic clock; `allow_until` sets another time.
 
     Raises:
         NotAnsweredError: the broker is not reached in time, or does not let us in.
@@ -68,11 +72,16 @@ class BrokerConnection:
         with contextlib.suppress(OSError):
             self._socket.close()
 
+    def allow_until(self, until_s: float) -> None:
+        """Set when everything has to be done, by the monotonic clock."""
+        self._until_s = until_s
+
     def ask(self, request: WireRequest[_Answer]) -> _Answer:
         """Send a request, and return what the answer says.
 
         Raises:
-            NotAnsweredError: there is no answer in time, or none to this request.
+            UnreadableAnswerError: there is an answer, but none to this request, or a larger one than is read.
+            NotAnsweredError: there is no answer in time.
         """
         self._asked += 1
         content = request.framed(self._asked)
@@ -81,9 +90,11 @@ class BrokerConnection:
             self._socket.sendall(wire_format.number(len(content), 4) + content)
             size = int.from_bytes(self._received(4), "big", signed=True)
             if not 0 < size <= wire_format.MOST_BYTES:
-                raise NotAnsweredError(f"an answer of {size} bytes, where 1 to {wire_format.MOST_BYTES} are read")
+                raise UnreadableAnswerError(f"an answer of {size} bytes, where 1 to {wire_format.MOST_BYTES} are read")
             return request.answer(self._received(size), self._asked)
-        except (OSError, MalformedAnswerError) as error:
+        except MalformedAnswerError as error:
+            raise UnreadableAnswerError(_shown(error)) from error
+        except OSError as error:
             raise NotAnsweredError(_shown(error)) from error
 
     def _received(self, size: int) -> bytes:
@@ -120,6 +131,28 @@ class BrokerConnection:
         if answer.error:
             raise NotAnsweredError(answer.message[:_SHOWN] or f"login failed (error {answer.error})")
         return answer.content
+
+
+def first_answer(properties: Mapping[str, str], request: WireRequest[_Answer], *, until_s: float) -> _Answer:
+    """Return what the first broker says that answers, of those that are named.
+
+    Args:
+        properties: how the cluster is reached, librdkafka's.
+        request: one that each broker can answer.
+        until_s: when it has to be done, by the monotonic clock.
+
+    Raises:
+        NotAnsweredError: none does.
+    """
+    silence = NotAnsweredError("no broker is named")
+    for server in properties["bootstrap.servers"].split(","):
+        host, _, port = server.rpartition(":")
+        try:
+            with BrokerConnection((host.strip("[]"), int(port)), properties, until_s=until_s) as connection:
+                return connection.ask(request)
+        except NotAnsweredError as error:
+            silence = error
+    raise silence
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext:

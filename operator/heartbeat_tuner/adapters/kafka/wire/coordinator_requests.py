@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from heartbeat_tuner.adapters.kafka.wire import wire_messages
+from heartbeat_tuner.adapters.kafka.wire import broker_connection, wire_messages
 from heartbeat_tuner.adapters.kafka.wire.broker_connection import BrokerConnection, NotAnsweredError
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import (
     SHARE_DESCRIBE,
@@ -86,15 +86,7 @@ def _coordinators(properties: Mapping[str, str], group_ids: list[str], until_s: 
     Raises:
         NotAnsweredError: none does.
     """
-    silence = NotAnsweredError("no broker is named")
-    for server in properties["bootstrap.servers"].split(","):
-        host, _, port = server.rpartition(":")
-        try:
-            with BrokerConnection((host.strip("[]"), int(port)), properties, until_s=until_s) as connection:
-                return connection.ask(wire_messages.find_coordinators(group_ids))
-        except NotAnsweredError as error:
-            silence = error
-    raise silence
+    return broker_connection.first_answer(properties, wire_messages.find_coordinators(group_ids), until_s=until_s)
 
 
 def _of_broker(

@@ -42,7 +42,7 @@ class AnswerReader:
             raise MalformedAnswerError(f"an answer of {len(content)} bytes, more than {MOST_BYTES}")
         self._content = content
         self._at = 0
-        self._items = 0
+        self._items = [0]  # shared with its parts
 
     def number(self, size: int) -> int:
         """Return a signed number of so many bytes."""
@@ -70,6 +70,16 @@ class AnswerReader:
         """Return a string in the older notation; empty for one that is null."""
         return self._text(self.number(2))
 
+    def content(self) -> bytes:
+        """Return bytes; empty where they are null."""
+        return self.raw(max(0, self.varint() - 1))
+
+    def part(self) -> "AnswerReader":
+        """Return a reader of the bytes that follow, whose elements count as those of the whole answer."""
+        part = AnswerReader(self.content())
+        part._items = self._items
+        return part
+
     def old_bytes(self) -> bytes:
         """Return bytes in the older notation; empty where they are null."""
         return self.raw(max(0, self.number(4)))
@@ -92,11 +102,14 @@ class AnswerReader:
         """Return whether a structure that may be null follows."""
         return self.number(1) >= 0
 
-    def tags(self) -> None:
-        """Pass over the tagged fields at the end of a structure: none of them is known."""
-        for _ in range(self._count(self.varint())):
-            self.varint()
-            self.raw(self.varint())
+    def tags(self) -> dict[int, bytes]:
+        """Return the tagged fields at the end of a structure, by their numbers: most structures have none known."""
+        return {self.varint(): self.raw(self.varint()) for _ in range(self._count(self.varint()))}
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether nothing is left."""
+        return self._at == len(self._content)
 
     def end(self) -> None:
         """Check that nothing is left."""
@@ -121,8 +134,8 @@ class AnswerReader:
 
     def _count(self, count: int) -> int:
         """Check a number of elements, each of which has a byte at least, before any of them is read."""
-        self._items += max(0, count)
-        if count > len(self._content) - self._at or self._items > MOST_ITEMS:
+        self._items[0] += max(0, count)
+        if count > len(self._content) - self._at or self._items[0] > MOST_ITEMS:
             raise MalformedAnswerError(f"an array of {count} elements, more than there are or than {MOST_ITEMS} in all")
         return max(0, count)
 

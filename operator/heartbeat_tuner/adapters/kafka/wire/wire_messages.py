@@ -1,7 +1,7 @@
 """The requests that are sent by Kafka's protocol, and what is read of their answers. Pure.
 
-Each has one version, the oldest that brokers of 4.1 and later have, which are the first with these groups. Of what the
-answers hold only what the product needs is returned; the rest is passed over.
+Each has one version, the oldest that serves: who asks looks first whether the broker has it. Of what the answers hold
+only what the product needs is returned; the rest is passed over. `classic_messages` has the groups of old.
 """
 
 import dataclasses
@@ -14,6 +14,10 @@ from heartbeat_tuner.domain.kafka_groups import Member
 
 NO_TAGS: Final = b"\0"
 CLIENT_ID: Final = "heartbeat-tuner"
+
+FIND_COORDINATOR: Final = 10
+FIND_COORDINATOR_VERSION: Final = 4
+"""The first that asks for many groups at once: brokers of 3.0 and later have it."""
 
 STREAMS_DESCRIBE: Final = 89
 SHARE_DESCRIBE: Final = 77
@@ -32,6 +36,7 @@ class WireRequest(Generic[_Answer]):
         body: without its header.
         read: reads the answer's body.
         flexible: whether headers have tagged fields, as newer versions have them.
+        old_header: whether the answer's header has none of them for all that, so that brokers of any age can give it.
     """
 
     api_key: int
@@ -39,6 +44,7 @@ class WireRequest(Generic[_Answer]):
     body: bytes
     read: Callable[[AnswerReader], _Answer]
     flexible: bool = True
+    old_header: bool = False
 
     def framed(self, correlation: int) -> bytes:
         """Return it as it is sent, with its number, but without the size that goes before it."""
@@ -64,7 +70,7 @@ class WireRequest(Generic[_Answer]):
         reader = AnswerReader(content)
         if reader.number(4) != correlation:
             raise wire_format.MalformedAnswerError("an answer to another request")
-        if self.flexible:
+        if self.flexible and not self.old_header:
             reader.tags()
         answer = self.read(reader)
         reader.end()
@@ -73,9 +79,10 @@ class WireRequest(Generic[_Answer]):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupCoordinator:
-    """Which broker coordinates a group: its address, or an error's code and text."""
+    """Which broker coordinates a group: its id and address, or an error's code and text."""
 
     group_id: str
+    node: int
     host: str
     port: int
     error: int
@@ -139,11 +146,10 @@ def find_coordinators(group_ids: list[str]) -> WireRequest[list[GroupCoordinator
     """Ask which brokers coordinate groups."""
 
     def read_one(reader: AnswerReader) -> GroupCoordinator:
-        group_id = reader.text()
-        reader.number(4)
+        group_id, node = reader.text(), reader.number(4)
         host, port, error, message = reader.text(), reader.number(4), reader.number(2), reader.text()
         reader.tags()
-        return GroupCoordinator(group_id, host, port, error, message)
+        return GroupCoordinator(group_id, node, host, port, error, message)
 
     def read(reader: AnswerReader) -> list[GroupCoordinator]:
         reader.number(4)
@@ -152,7 +158,7 @@ def find_coordinators(group_ids: list[str]) -> WireRequest[list[GroupCoordinator
         return coordinators
 
     body = wire_format.number(_GROUP, 1) + wire_format.texts(group_ids) + NO_TAGS
-    return WireRequest(10, 4, body, read)
+    return WireRequest(FIND_COORDINATOR, FIND_COORDINATOR_VERSION, body, read)
 
 
 def describe_streams(group_ids: list[str]) -> WireRequest[list[DescribedGroup]]:

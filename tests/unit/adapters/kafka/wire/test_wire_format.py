@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.adapters.kafka.wire import wire_format, wire_messages
+from heartbeat_tuner.adapters.kafka.wire import classic_messages, wire_format, wire_messages
 from heartbeat_tuner.adapters.kafka.wire.wire_format import AnswerReader, MalformedAnswerError
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import WireRequest
 
@@ -89,10 +89,27 @@ def test_tagged_fields_are_passed_over() -> None:
     assert reader.number(1) == 5
 
 
-@given(st.binary(max_size=400), st.sampled_from(["streams", "share", "coordinators", "versions", "login", "handshake"]))
+def test_elements_of_a_part_count_as_those_of_the_whole() -> None:
+    """Or an answer of many parts would have a bound for each."""
+    most = wire_format.MOST_ITEMS // 2 + 1
+    part = wire_format.varint(most + 1) + bytes(most)
+    reader = AnswerReader(2 * (wire_format.varint(len(part) + 1) + part))
+    first = reader.part()
+    assert len(first.array(first.text)) == most
+    assert first.is_at_end
+    second = reader.part()
+    with pytest.raises(MalformedAnswerError, match="500000 in all"):
+        second.array(second.text)
+
+
+@given(
+    st.binary(max_size=400),
+    st.sampled_from(["classic", "streams", "share", "coordinators", "versions", "login", "handshake"]),
+)
 def test_any_bytes_are_an_answer_or_a_malformed_one(content: bytes, kind: str) -> None:
     """Nothing else comes of them."""
     requests: dict[str, WireRequest[Any]] = {
+        "classic": classic_messages.describe_classic(["orders"]),
         "streams": wire_messages.describe_streams(["orders"]),
         "share": wire_messages.describe_share(["orders"]),
         "coordinators": wire_messages.find_coordinators(["orders"]),

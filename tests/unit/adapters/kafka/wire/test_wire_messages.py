@@ -1,10 +1,11 @@
 """Answers as brokers make them, put together here field by field from Kafka's message definitions."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.adapters.kafka.wire import wire_format, wire_messages
-from heartbeat_tuner.adapters.kafka.wire.wire_format import number, text, varint
+from heartbeat_tuner.adapters.kafka.wire import feature_messages, wire_format, wire_messages
+from heartbeat_tuner.adapters.kafka.wire.wire_format import MalformedAnswerError, number, text, varint
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import DescribedGroup, GroupCoordinator
 from heartbeat_tuner.domain.kafka_groups import Member
 
@@ -103,7 +104,7 @@ def test_other_answers_are_read() -> None:
     """Where a group's coordinator is, which requests there are, and how a login goes."""
     found = text("orders") + number(3, 4) + text("kafka-3") + number(9092, 4) + number(0, 2) + b"\0" + TAGS
     (coordinator,) = wire_messages.find_coordinators(["orders"]).answer(HEAD + number(0, 4) + array(found) + TAGS, 7)
-    assert coordinator == GroupCoordinator("orders", "kafka-3", 9092, 0, "")
+    assert coordinator == GroupCoordinator("orders", 3, "kafka-3", 9092, 0, "")
     versions = HEAD[:4] + number(0, 2) + number(1, 4) + number(89, 2) + number(0, 2) + number(1, 2)
     assert wire_messages.api_versions().answer(versions, 7) == {89: (0, 1)}
     shaken = HEAD[:4] + number(33, 2) + number(1, 4) + wire_format.old_text("PLAIN")
@@ -111,3 +112,31 @@ def test_other_answers_are_read() -> None:
     said = HEAD[:4] + number(58, 2) + wire_format.old_text("no") + wire_format.old_bytes(b"x") + number(0, 8)
     answer = wire_messages.sasl_authenticate(b"").answer(said, 7)
     assert (answer.error, answer.message, answer.content) == (58, "no", b"x")
+
+
+def features(levels: dict[str, int]) -> bytes:
+    """Return the answer of a broker to what it supports: versions of two requests, and features as tagged fields."""
+    ranges = array(*(number(key, 2) + number(0, 2) + number(4, 2) + TAGS for key in (18, 68)))
+    finalized = array(*(text(name) + number(level, 2) + number(1, 2) + TAGS for name, level in levels.items()))
+    fields = ((0, b"\x01"), (1, number(7, 8)), (2, finalized))
+    tagged = varint(len(fields)) + b"".join(varint(tag) + varint(len(content)) + content for tag, content in fields)
+    return HEAD[:4] + number(0, 2) + ranges + number(0, 4) + tagged
+
+
+@given(st.dictionaries(NAMES, st.integers(1, 40), max_size=4))
+def test_the_features_that_are_turned_on_are_read(levels: dict[str, int]) -> None:
+    """They are a tagged field, after a header that has none."""
+    assert feature_messages.finalized_features().answer(features(levels), 7) == levels
+
+
+def test_a_broker_without_features_has_none_turned_on() -> None:
+    """One before 2.7 sends no such field."""
+    bare = HEAD[:4] + number(0, 2) + array() + number(0, 4) + TAGS
+    assert feature_messages.finalized_features().answer(bare, 7) == {}
+
+
+def test_a_broker_that_does_not_know_the_request_says_nothing_of_features() -> None:
+    """One before 2.4 answers with an error, in the oldest notation: that is not level 0."""
+    refused = HEAD[:4] + number(35, 2) + number(0, 4)
+    with pytest.raises(MalformedAnswerError, match="error 35"):
+        feature_messages.finalized_features().answer(refused, 7)

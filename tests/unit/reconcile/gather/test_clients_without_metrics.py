@@ -1,0 +1,158 @@
+"""Groups whose library has an exporter that nobody runs: their evictions are those that the broker shows."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+import pytest
+
+from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.policies import Naming, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics.raw.samples import Series
+from tests.support import counters, manifests, told_prometheus, worlds
+from tests.support.counters import KAFKAJS
+from tests.support.stages import MINUTE, Stage
+from tests.support.told_prometheus import ToldPrometheus
+from tests.support.worlds import HOUR, NOW
+from tests.unit.reconcile.gather.test_gathering_faults import long_running
+
+SAID = "no client metrics; evictions as the broker shows them"
+
+
+def watched(*evictions_at: datetime) -> list[Series]:
+    """Return what the group watcher exports of the pods: evictions of the first one."""
+    found = []
+    for pod in worlds.pods():
+        for certainty in ("certain", "doubtful"):
+            counts = evictions_at if (pod.name, certainty) == ("orders-0", "certain") else ()
+            labels = {
+                "__name__": "heartbeat_tuner_group_evictions_total",
+                "namespace": "shop",
+                "policy": "orders",
+                "group": "orders",
+                "pod": pod.name,
+                "certainty": certainty,
+            }
+            times = [NOW - 3 * HOUR + number * MINUTE / 2 for number in range(480)]
+            pairs = [(at.timestamp(), float(sum(1 for count in counts if count <= at))) for at in times]
+            found.append(Series.from_raw(labels, pairs))
+    return found
+
+
+FOUR = tuple(NOW - minutes * MINUTE for minutes in (40, 30, 20, 10))
+
+
+def exporter(*, since: datetime = NOW - 3 * HOUR, until: datetime = NOW + HOUR) -> list[Series]:
+    """Return what the client's own exporter shows of a healthy group."""
+    return counters.exported(counters.quiet(worlds.pods(), since, until), KAFKAJS)
+
+
+def failing_before(at: datetime) -> told_prometheus.Fault:
+    """Return a fault of answers whose samples are all older."""
+
+    def fault(query: str, body: bytes) -> bytes:
+        found = json.loads(body)["data"]["result"]
+        newest_s = max((float(item["values"][-1][0]) for item in found), default=at.timestamp())
+        return told_prometheus.FAILURES["failed"](query, body) if newest_s < at.timestamp() else body
+
+    return fault
+
+
+def stage_with(series: Sequence[Series]) -> Stage:
+    """Return a group of KafkaJS consumers at a session of 10 s, under a policy in mode Apply."""
+    stage = Stage([manifests.policy()], now=worlds.settings("10s", "3s"))
+    long_running(stage)
+    stage.prometheus = ToldPrometheus(series)  # type: ignore[assignment]  # it answers as the fake does
+    stage.restart()
+    return stage
+
+
+async def record_of(series: Sequence[Series], policy: Policy | None = None) -> Record | Unknown:
+    """Return what is recorded of the group."""
+    asked = worlds.policy() if policy is None else policy
+    stage = stage_with(series)
+    found = (await stage.gatherer().gather([asked]))[asked.key]
+    record = getattr(found, "record", None)
+    assert isinstance(record, Record | Unknown)
+    return record
+
+
+async def test_three_evictions_raise_the_session() -> None:
+    """As in a group whose library has no exporter; and it is said what they rest on."""
+    stage = stage_with(watched(*FOUR))
+    await stage.cycle()
+    (write,) = stage.workloads.writes
+    assert write.target.session_timeout > worlds.seconds(10)
+    assert SAID in stage.message("Recommended")
+
+
+async def test_no_eviction_proves_no_quiet() -> None:
+    """Nothing is written, and the group is not called healthy."""
+    stage = stage_with(watched())
+    await stage.cycle()
+    assert stage.condition("Recommended") == ("Unknown", Reason.TOO_LITTLE_DATA)
+    assert stage.message("Recommended").startswith(SAID)
+    assert stage.workloads.writes == []
+
+
+async def test_what_the_client_shows_counts_as_soon_as_it_is_there() -> None:
+    """Its own counters are exact, and it is quiet by them."""
+    record = await record_of([*watched(*FOUR), *exporter()])
+    assert isinstance(record, Record)
+    assert (record.evictions, record.as_described) == (0, False)
+    young = await record_of([*watched(*FOUR), *exporter(since=NOW - MINUTE)])
+    assert isinstance(young, Record)
+    assert not young.as_described
+
+
+@pytest.mark.parametrize("minutes", [5, 55])
+async def test_an_exporter_that_went_away_leaves_the_group_unknown(minutes: int) -> None:
+    """It was there within the window, so something is broken that a person should see."""
+    record = await record_of([*watched(*FOUR), *exporter(until=NOW - minutes * MINUTE)])
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.METRICS_STALE
+
+
+async def test_an_exporter_that_is_gone_for_longer_than_the_window_counts_as_none() -> None:
+    """Nothing can be decided by it any more, and what the broker shows can only lengthen a session."""
+    record = await record_of([*watched(*FOUR), *exporter(until=NOW - 80 * MINUTE)])
+    assert isinstance(record, Record)
+    assert (record.evictions, record.as_described) == (4, True)
+
+
+async def test_a_window_that_was_not_read_whole_shows_no_absence() -> None:
+    """The exporter may have been there in the part that was not read."""
+    stage = stage_with([*watched(*FOUR), *exporter(until=NOW - 40 * MINUTE)])
+    stage.prometheus.fault = failing_before(NOW - 10 * MINUTE)  # type: ignore[attr-defined]
+    found = (await stage.gatherer().gather([worlds.policy()]))[worlds.policy().key]
+    record = getattr(found, "record", None)
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        dataclasses.replace(worlds.policy(), library="streams"),
+        dataclasses.replace(worlds.policy(), naming=Naming(convention="kafkajs")),
+    ],
+    ids=["streams", "named-exporter"],
+)
+async def test_who_is_expected_to_export_is_unknown_without_it(policy: Policy) -> None:
+    """Threads of Kafka Streams look evicted when they fail; who names an exporter has one."""
+    record = await record_of(watched(*FOUR), policy)
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES
+
+
+async def test_a_group_of_the_consumer_protocol_has_no_such_record() -> None:
+    """There a client keeps its id when it is fenced."""
+    stage = stage_with(watched(*FOUR))
+    group = worlds.group()
+    stage.groups.groups["main"]["orders"] = dataclasses.replace(group, consumer_protocol=True)
+    found = (await stage.gatherer().gather([worlds.policy()]))[worlds.policy().key]
+    record = getattr(found, "record", None)
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES
