@@ -1,5 +1,6 @@
 """Building an image with buildah, in a store of its own in the cache, and writing it out as an archive."""
 
+import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +48,8 @@ def build(
         dockerfile: what to do.
         target: the stage that is wanted; the last one if empty.
         arguments: values of the Dockerfile's ARG lines.
-        made_at_s: the time that image and files get, in seconds since 1970; None leaves both as they are.
+        made_at_s: the time that image and files get, in seconds since 1970, for which everything is built again; None
+            leaves times as they are.
 
     Raises:
         SandboxError: the build failed; the message carries the end of what it said.
@@ -56,9 +58,33 @@ def build(
     words += [f"--volume={path}:{path}:ro" for path in _MACHINE_FILES if path.exists()]
     words += [f"--build-arg={name}={value}" for name, value in (arguments or {}).items()]
     words += [f"--target={target}"] if target else []
-    words += [f"--timestamp={made_at_s}"] if made_at_s is not None else []
+    # A layer of an earlier build has the times of its files.
+    words += [f"--timestamp={made_at_s}", "--no-cache"] if made_at_s is not None else []
     words += ["--file", dockerfile, context]
     commands.run("images", f"building {reference}", [*_program(), *words], timeout_s=_BUILD_TIMEOUT_S)
+
+
+def forget(repository: str, *, but: int) -> None:
+    """Remove the older images of a repository from the store, and what interrupted builds and they alone left there.
+
+    The caller holds the lock that all builds take: containers of a build under way would go, too.
+
+    Args:
+        repository: such as `localhost/heartbeat-tuner`.
+        but: how many of the newest stay.
+    """
+    commands.run("images", "removing what builds left", [*_program(), "rm", "--all"])
+    listed = subprocess.run(
+        [*_program(), "images", "--json", "--filter", f"reference={repository}"],
+        capture_output=True,
+        check=True,
+        timeout=_QUERY_TIMEOUT_S,
+    )
+    old = sorted(json.loads(listed.stdout), key=lambda image: int(image["created"]), reverse=True)[but:]
+    names = [name for image in old for name in image["names"] if name.startswith(f"{repository}:")]
+    if names:
+        commands.run("images", "removing older images", [*_program(), "rmi", *names])
+    commands.run("images", "removing layers that nothing uses", [*_program(), "rmi", "--prune"])
 
 
 def write_archive(reference: str, archive: Path) -> None:

@@ -16,6 +16,9 @@ _HERE: Final = Path(__file__).parent
 _CHECKOUT: Final = _HERE.parents[1]
 _TOOLS: Final = ("buildah", "mmdebstrap")
 _PACKAGES: Final = "ca-certificates,python3,python3-venv"
+_MADE_AT_S: Final = 1
+"""The time of the base's files: the same packages are the same base, on whatever day it is made."""
+
 _KEPT_ARCHIVES: Final = 3  # of each target: other clones and branches may use theirs
 
 
@@ -47,6 +50,7 @@ def build(target: str) -> Path:
         with cache.lock("images"):  # the targets share stages
             _MAKERS[target](target, called)
             buildah.write_archive(called, scratch / "image.tar")
+            buildah.forget(_REPOSITORIES[target], but=_KEPT_ARCHIVES)
 
     archive = cache.entry(name, key, make) / "image.tar"
     archive.parent.touch()  # used just now
@@ -95,17 +99,25 @@ def _python() -> str:
         with tempfile.TemporaryDirectory() as context:
             (Path(context) / "sources.list").write_text(sources)
             system: list[str | Path] = [
-                *("mmdebstrap", "--mode=root", "--variant=minbase", f"--include={_PACKAGES}", "--skip=output/dev"),
+                *(
+                    "env",
+                    f"SOURCE_DATE_EPOCH={_MADE_AT_S}",
+                    "mmdebstrap",
+                    "--mode=root",
+                    "--variant=minbase",
+                    f"--include={_PACKAGES}",
+                    "--skip=output/dev",
+                ),
                 '--customize-hook=ln --symbolic python3 "$1/usr/bin/python"',
                 *("", Path(context) / "root.tar", Path(context) / "sources.list"),
             ]
             commands.run("images", "making a Debian system with Python", system)
-            buildah.build(name, Path(context), dockerfile=_HERE / "python.Dockerfile")
+            buildah.build(name, Path(context), dockerfile=_HERE / "python.Dockerfile", made_at_s=_MADE_AT_S)
     return name
 
 
 def _key_of_base(sources: str) -> str:
-    return cache.key(sources, _PACKAGES, _HERE / "python.Dockerfile")
+    return cache.key(sources, _PACKAGES, str(_MADE_AT_S), _HERE / "python.Dockerfile")
 
 
 def _key(target: str) -> str:
