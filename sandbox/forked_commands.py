@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,8 +31,10 @@ _ENDS_WITHIN_S: Final = 30.0
 _LARGEST: Final = 1 << 17
 """Bytes of a question: most of one is an environment."""
 
-_IMPORTED: Final = ("heartbeat_tuner.cli.run", "heartbeat_tuner.cli.webhook")
-"""The commands that tests start again and again; others share most of what they import."""
+_IMPORTED: Final = tuple(
+    f"heartbeat_tuner.cli.{name}" for name in ("run", "webhook", "doctor", "recommend", "explain", "simulate", "report")
+)
+"""The commands that tests start again and again."""
 
 
 class OwnCommand(Process):
@@ -48,15 +51,48 @@ class OwnCommand(Process):
 
     def __init__(self, name: str, arguments: Sequence[str | Path], *, log: Path, env: Mapping[str, str]) -> None:
         super().__init__(name, [sys.executable, "-m", _PACKAGE, *arguments], log=log, env=env)
-        self._order = {
-            "arguments": [str(word) for word in arguments],
-            "log": str(log.resolve()),
-            "env": dict(env),
-            "folder": str(Path.cwd()),
-        }
+        self._order = _order(arguments, log=log, errors=log, env=env)
 
     def _spawn(self) -> Child:
         return super()._spawn() if self.forker is None else self.forker.fork(self._order)
+
+
+def run(*arguments: str, timeout_s: float = 100.0) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, as people do; return its exit status and what it printed.
+
+    Args:
+        arguments: of the command line, the command's name first.
+        timeout_s: how long it may take.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer, and was killed.
+    """
+    words = [sys.executable, "-m", _PACKAGE, *arguments]
+    if OwnCommand.forker is None:
+        return subprocess.run(words, check=False, capture_output=True, text=True, timeout=timeout_s)
+    with tempfile.TemporaryDirectory() as folder:
+        output, errors = (Path(folder) / name for name in ("output", "errors"))
+        child = OwnCommand.forker.fork(_order(arguments, log=output, errors=errors, env=os.environ))
+        try:
+            status = child.wait(timeout_s)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        return subprocess.CompletedProcess(words, status, output.read_text(), errors.read_text())
+
+
+def _order(
+    arguments: Sequence[str | Path], *, log: Path, errors: Path, env: Mapping[str, str]
+) -> dict[str, str | list[str] | dict[str, str]]:
+    """Return what a fork has to do."""
+    return {
+        "arguments": [str(word) for word in arguments],
+        "log": str(log.resolve()),
+        "errors": str(errors.resolve()),
+        "env": dict(env),
+        "folder": str(Path.cwd()),
+    }
 
 
 class Forked:
@@ -199,10 +235,10 @@ def _become(order: Mapping[str, Any], parent: int) -> None:
     """Be from now on what a process would be that is started as it is ordered."""
     os.setsid()
     die_with(parent, signal.SIGTERM)()
-    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-    for standard in (sys.stdout.fileno(), sys.stderr.fileno()):
-        os.dup2(log, standard)
-    os.close(log)
+    for standard, path in ((sys.stdout, order["log"]), (sys.stderr, order["errors"])):
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        os.dup2(file, standard.fileno())
+        os.close(file)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["env"])

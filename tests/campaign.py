@@ -65,6 +65,11 @@ PARTS: Final = (
         (rings.PYTHON, "-m", "pytest", "-q", "tests/unit/membership/test_machine.py", "--hypothesis-profile=thorough"),
         "3,000 random orders of what happens to slots: no id is given twice in any",
     ),
+    Part(
+        "walks",
+        (rings.PYTHON, "-m", "pytest", "-q", "tests/trust/test_walk.py"),
+        "45 random walks of people, Git and operators over one workload: nothing that was taken back is written again",
+    ),
     Part("static-members", _ring("static-members"), "no id is given twice, whatever happens to pods and nodes"),
     Part("gitops", _ring("gitops"), "manifests that are reapplied for five minutes cost no rollout"),
     Part("install", _ring("install"), "the chart is installed, upgraded, rolled back and removed on a node"),

@@ -101,7 +101,7 @@ RINGS = (
     ),
     Ring("faults", (_pytest("e2e", "-m", "faults"),), waits=True),
     Ring("e2e-java", (_pytest("e2e", "-m", "e2e_java"),), waits=True),
-    Ring("trust", (_pytest("trust"),), waits=True),
+    Ring("trust", (_pytest("trust", "-m", "not all_walks"),), waits=True),
     Ring("schedules", (_pytest("schedules", "--capture=no", "-m", "not all_schedules"),), waits=True, steady=True),
     Ring("hostile", (_pytest("hostile"),), waits=True),
     Ring("lab", (_pytest("lab"),), waits=True),

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +13,7 @@ from bench import fit_truth, fit_world
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.metrics.measured import ABSENCE
+from sandbox import forked_commands
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
 from sandbox.fleet import KAFKAJS, GroupTruth, fleet
@@ -101,13 +100,7 @@ def test_days_of_history_become_a_model_that_a_status_names(
     options = ("--models", str(tmp_path / "models"), "--members", "3", "--partitions", "6", "-o", "json")
     for command in ("recommend", "explain", "simulate"):
         days = ("--days", "2") if command == "simulate" else ()
-        done = subprocess.run(
-            [sys.executable, "-m", "heartbeat_tuner", command, *group, *options, *days],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=100,
-        )
+        done = forked_commands.run(command, *group, *options, *days)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
         assert json.loads(done.stdout)["group"] == policy.name
 

@@ -1,8 +1,6 @@
 """Real consumers seen through their metrics alone: no policy, no operator, no question to broker or API server."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, Final
 import pytest
 
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from sandbox import forked_commands
 from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from sandbox.scenario import JavaSettings
@@ -35,8 +34,7 @@ def steady(sandbox: Sandbox) -> Iterator[Team]:
 
 def run(sandbox: Sandbox, command: str, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Run a command as people do; return its exit status and what it says."""
-    given = [sys.executable, "-m", "heartbeat_tuner", command, "--prometheus", sandbox.prometheus.url, "-o", "json"]
-    done = subprocess.run([*given, *arguments], check=False, capture_output=True, text=True, timeout=100)
+    done = forked_commands.run(command, "--prometheus", sandbox.prometheus.url, "-o", "json", *arguments)
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)
     return done.returncode, found

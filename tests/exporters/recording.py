@@ -19,6 +19,8 @@ from typing import Any, Final
 
 import yaml
 
+from tests.support import yaml_texts
+
 FOLDER: Final = Path(__file__).parents[1] / "data" / "scrapes"
 _META: Final = "meta.yaml"
 _SAMPLES: Final = "samples.json.gz"
@@ -83,7 +85,7 @@ def names(folder: Path = FOLDER) -> list[str]:
 
 def read(name: str, folder: Path = FOLDER) -> Recording:
     """Read one recording."""
-    return Recording(folder / name, yaml.safe_load((folder / name / _META).read_text()))
+    return Recording(folder / name, yaml_texts.document((folder / name / _META).read_text()))
 
 
 def write(

@@ -3,8 +3,6 @@
 import http.client
 import json
 import ssl
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from sandbox import forked_commands
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
 from tests.chart.rendering import NAME, VARIANTS, Helm
@@ -72,8 +71,7 @@ def test_the_operator_does_not_start_with_what_it_must_not_send(
     document = {"prometheus": prometheus, "kafka": {"clusters": {"main": {"bootstrapServers": "k:9092"}}}}
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(json.loads(json.dumps(document).replace("SECRET", str(tmp_path / "secret")))))
-    command = [sys.executable, "-m", "heartbeat_tuner", "run", "--config", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = forked_commands.run("run", "--config", str(config))
     assert done.returncode != 0
     output = done.stdout + done.stderr
     assert said in output

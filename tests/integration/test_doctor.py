@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,7 +17,7 @@ from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from sandbox import consumers
+from sandbox import consumers, forked_commands
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
 from tests.support import cases, counters, pushed, worlds
@@ -91,9 +90,7 @@ def site(now: datetime) -> list[Series]:
 
 def run(*arguments: str) -> tuple[int, str]:
     """Run a command as people do; return its exit status and what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "heartbeat_tuner", *arguments], check=False, capture_output=True, text=True, timeout=100
-    )
+    done = forked_commands.run(*arguments)
     assert done.stderr == ""
     return done.returncode, done.stdout
 

@@ -1,8 +1,6 @@
 """`doctor` on recordings of real exporters, in one real Prometheus: each group with its exporter, or how to map it."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any, Final
@@ -10,6 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from sandbox import forked_commands
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
 from tests.exporters import recording, replay
@@ -51,8 +50,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> It
 def found(replayed: Replayed) -> dict[str, Any]:
     """What it finds of all recordings."""
     url = replayed.prometheus.url
-    command = [sys.executable, "-m", "heartbeat_tuner", "doctor", "--prometheus", url, "-o", "json"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    done = forked_commands.run("doctor", "--prometheus", url, "-o", "json")
     assert (done.returncode, done.stderr) == (1, "")
     said: dict[str, Any] = json.loads(done.stdout)
     return said
@@ -130,8 +128,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Itera
         for name in AROUND:
             replay.load(recording.read(name), started.url, ends_at_s=now_s)
         replay.load(moved(recording.read("kubernetes")), started.url, ends_at_s=now_s)
-        command = [sys.executable, "-m", "heartbeat_tuner", "doctor", "--prometheus", started.url, "-o", "json"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        done = forked_commands.run("doctor", "--prometheus", started.url, "-o", "json")
         assert (done.returncode, done.stderr) == (1, "")
         yield json.loads(done.stdout)
 

@@ -2,12 +2,13 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sandbox.forked_commands import OwnCommand, forks
+from sandbox.forked_commands import OwnCommand, forks, run
 from sandbox.processes import wait_until
 
 
@@ -39,19 +40,17 @@ def waiting(tmp_path: Path) -> Iterator[OwnCommand]:
 
 def test_a_fork_is_asked_and_answers_as_a_start_does(tmp_path: Path) -> None:
     """Its arguments, its words in its log after those that are there, and how it ended."""
-    missing = tmp_path / "missing.yaml"
-    statuses = [ended(command(tmp_path, *words)) for words in (["run", "--config", missing], ["crds"])]
-    words = (tmp_path / "own.log").read_text()
-    forked = OwnCommand.forker
-    OwnCommand.forker = None
+    words = ("run", "--config", tmp_path / "missing.yaml")
+    folder = tmp_path / "plain"
+    assert [ended(command(tmp_path, *words)) for _ in range(2)] == [2, 2]
+    forker, OwnCommand.forker = OwnCommand.forker, None
     try:
-        folder = tmp_path / "plain"
-        plain = [ended(command(folder, *words)) for words in (["run", "--config", missing], ["crds"])]
+        assert ended(command(folder, *words)) == 2
     finally:
-        OwnCommand.forker = forked
-    assert statuses == plain == [2, 0]
-    assert str(missing) in words
-    assert words == (folder / "own.log").read_text()
+        OwnCommand.forker = forker
+    plain = (folder / "own.log").read_text()
+    assert "missing.yaml" in plain
+    assert (tmp_path / "own.log").read_text() == 2 * plain
 
 
 def test_a_fork_has_an_environment_of_its_own(tmp_path: Path) -> None:
@@ -84,3 +83,19 @@ def test_a_fork_ends_with_those_who_may_ask_for_forks(tmp_path: Path) -> None:
         pid = process.pid
         assert process.alive()
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), part="own", what="its end")
+
+
+def test_a_command_that_is_run_prints_what_a_start_would(tmp_path: Path) -> None:
+    """Output and errors apart."""
+    helped, refused = run("check", "--help"), run("report", "--json", "--prometheus", str(tmp_path))
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert helped.stdout.startswith("Usage: python -m heartbeat_tuner check")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert str(tmp_path) in refused.stderr
+
+
+def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    """A test must not hang with it."""
+    os.mkfifo(tmp_path / "config.yaml")
+    with pytest.raises(subprocess.TimeoutExpired):
+        run("run", "--config", str(tmp_path / "config.yaml"), timeout_s=0.2)

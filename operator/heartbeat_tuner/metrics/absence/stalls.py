@@ -8,7 +8,9 @@ import dataclasses
 import itertools
 import math
 import statistics
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, AbsenceSignal
@@ -159,10 +161,10 @@ def poll_gaps(pod: str, mine: OfPod) -> list[Absence]:
         every = mine.get(Quantity.HEARTBEATS, ())
         # Strimzi's Bridge says in a label which MBean a series is from. Where any member of a process beats, the
         # process does not stand still.
-        beats = [other for other in samples.twins(series, every) or every if other.samples]
+        beats = [_Beats(other) for other in samples.twins(series, every) or every if other.samples]
         for gap in _gaps(series):
             lasted_s = gap.value - usual_s
-            if lasted_s > 0 and not any(_began_in(other, gap) or _beat_on(other, gap, lasted_s) for other in beats):
+            if lasted_s > 0 and not any(other.began_in(gap) or other.went_on(gap, lasted_s) for other in beats):
                 shown.append(Absence(pod, AbsenceSignal.POLL_GAP, gap.time_s, lasted_s, gap.value))
     return shown
 
@@ -189,29 +191,51 @@ def _gaps(series: Series) -> list[_Gap]:
     ]
 
 
-def _began_in(beats: Series, gap: _Gap) -> bool:
-    """Whether a member may have sent its first heartbeat only after a gap began."""
-    before = [sample for sample in beats.samples.between(-math.inf, gap.since_s) if sample.value > 0]
-    return not before
+class _Beats:
+    """What a member's counter of heartbeats shows of its gaps, of which there are thousands: steps are taken once.
 
-
-def _beat_on(beats: Series, gap: _Gap, lasted_s: float) -> bool:
-    """Whether a member was never silent for so long in the time in which a gap can have been.
-
-    Either no two of its beats were so far apart; or it has as many as usual: who is away for X lacks X/P - 1 of them,
-    and a scrape counts one more or less by chance.
+    Args:
+        series: the counter.
     """
-    if counter_steps.longest_possible_silence_s(beats, since_s=gap.since_s, until_s=gap.time_s) < lasted_s:
-        return True
-    every = counter_steps.steps(beats)
-    rates = [step.grown / (step.until_s - step.since_s) for step in every if step.grown > 0]
-    rate = statistics.median(rates) if rates else 0.0
-    near = [step for step in every if step.until_s > gap.since_s and step.since_s < gap.time_s]
-    lacking = most = 0.0
-    for step in near:
-        lacking = max(0.0, lacking + rate * (step.until_s - step.since_s) - step.grown)
-        most = max(most, lacking)
-    return bool(near) and most < rate * lasted_s - 2
+
+    def __init__(self, series: Series) -> None:
+        self._series = series
+
+    @cached_property
+    def _first_s(self) -> float:
+        """The first scrape that shows a heartbeat."""
+        return next((sample.time_s for sample in self._series.samples if sample.value > 0), math.inf)
+
+    @cached_property
+    def _steps(self) -> list[Step]:
+        return counter_steps.steps(self._series)
+
+    @cached_property
+    def _usual_rate(self) -> float:
+        """Heartbeats a second while there were any."""
+        rates = [step.grown / (step.until_s - step.since_s) for step in self._steps if step.grown > 0]
+        return statistics.median(rates) if rates else 0.0
+
+    def began_in(self, gap: _Gap) -> bool:
+        """Whether a member may have sent its first heartbeat only after a gap began."""
+        return self._first_s > gap.since_s
+
+    def went_on(self, gap: _Gap, lasted_s: float) -> bool:
+        """Whether a member was never silent for so long in the time in which a gap can have been.
+
+        Either no two of its beats were so far apart; or it has as many as usual: who is away for X lacks X/P - 1 of
+        them, and a scrape counts one more or less by chance.
+        """
+        silence_s = counter_steps.longest_possible_silence_s(self._series, since_s=gap.since_s, until_s=gap.time_s)
+        if silence_s < lasted_s:
+            return True
+        first = bisect_right(self._steps, gap.since_s, key=lambda step: step.until_s)
+        end = bisect_left(self._steps, gap.time_s, key=lambda step: step.since_s)
+        lacking = most = 0.0
+        for step in self._steps[first:end]:
+            lacking = max(0.0, lacking + self._usual_rate * (step.until_s - step.since_s) - step.grown)
+            most = max(most, lacking)
+        return first < end and most < self._usual_rate * lasted_s - 2
 
 
 def _when(step: Step) -> tuple[float, float]:
