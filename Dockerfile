@@ -7,6 +7,8 @@ ARG PYTHON=python:3.12-slim-bookworm
 
 # What builds stays behind: nothing that is shipped has pip.
 FROM ${PYTHON} AS tools
+# What pip imports while it runs would leave bytecode in the environment, with the time of the build in it.
+ENV PYTHONDONTWRITEBYTECODE=1
 WORKDIR /src
 COPY requirements/build.lock requirements/
 RUN python -m venv /opt/build \

@@ -34,11 +34,11 @@ _CLASSIC: Final = {
     Setting.SESSION_TIMEOUT: Range(timedelta(seconds=6), timedelta(seconds=1800)),
     Setting.HEARTBEAT_INTERVAL: Range(timedelta(seconds=1), timedelta(seconds=15)),
 }
-_CONSUMER: Final = {
-    Setting.SESSION_TIMEOUT: Range(timedelta(seconds=45), timedelta(seconds=60)),
-    Setting.HEARTBEAT_INTERVAL: Range(timedelta(seconds=5), timedelta(seconds=15)),
-}
 """What brokers allow unless told otherwise, and for H what a member may cost."""
+
+AT_BROKER: Final = dict(_CLASSIC)
+"""The same of groups of the consumer protocol, where brokers and controllers were given the bounds of classic groups:
+with Kafka's own, sessions of 45 s to 60 s, there is next to nothing to choose."""
 
 _INTERVALS_S: Final = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0)
 _SESSIONS_S: Final[Array] = np.concatenate(
@@ -50,7 +50,7 @@ _RULE: Final = 1.5
 
 def bounds(profile: Profile) -> dict[Setting, Range]:
     """Return the range that a group's values may lie in."""
-    return dict(_CONSUMER if profile.rebalancing is Rebalancing.CONSUMER else _CLASSIC)
+    return dict(AT_BROKER if profile.rebalancing is Rebalancing.CONSUMER else _CLASSIC)
 
 
 def outcome(truth: Profile, settings: LivenessSettings) -> Outcome:
@@ -98,12 +98,15 @@ def oracle(truth: Profile) -> Outcome | None:
     return best if best is not None and best.within else None
 
 
-def safest_or_cheapest(truth: Profile, longest: timedelta | None = None) -> Outcome | None:
+def safest_or_cheapest(
+    truth: Profile, longest: timedelta | None = None, *, keeps_client: bool = False
+) -> Outcome | None:
     """Return the cheapest settings within bounds and objective or, where nothing meets it, the safest.
 
     Args:
         truth: what happens to the group.
         longest: that a session may be; None: as long as the bounds allow.
+        keeps_client: whether M and W stay as they are: a broker sets S and H alone.
 
     Returns:
         None where no settings are sound.
@@ -112,7 +115,7 @@ def safest_or_cheapest(truth: Profile, longest: timedelta | None = None) -> Outc
     if longest is not None:
         sessions_s = sessions_s[sessions_s <= longest.total_seconds()]
     limits = [start.max_poll_interval]
-    if clients.client(truth.client).hung.has_limit:
+    if clients.client(truth.client).hung.has_limit and not keeps_client:
         limits = [timedelta(seconds=round(limit_s)) for limit_s in _LIMITS_S]
     best: Outcome | None = None
     # M and the rest meet only in what a rebalance costs: in turns, they find their common best.

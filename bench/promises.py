@@ -38,7 +38,6 @@ def again(looks: Sequence[kept_looks.KeptLook]) -> list[tuple[Standing, str]]:
 
 def report(day: int, standings: Sequence[Standing]) -> str:
     """Return the figures of one day as some lines."""
-    standings = judged_figures.tuned(standings)
     lines = [f"day {day}, {len(standings)} groups"]
     words = Counter((standing.verdict.value, standing.reason) for standing in standings)
     for (verdict, reason), count in sorted(words.items()):
@@ -65,7 +64,7 @@ def main() -> None:
         stands = again(looks)
         print(report(day, [standing for standing, _ in stands]), flush=True)
         if asked.goals:
-            of_day = judged_figures.tuned([standing for standing, _ in stands])
+            of_day = [standing for standing, _ in stands]
             print(collisions.table(collisions.figures(of_day, judged_figures.vouched(of_day))), flush=True)
         for standing, words in stands:
             if asked.group is not None and asked.group in standing.name:

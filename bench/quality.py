@@ -29,12 +29,13 @@ All that is of the engine alone. What a user gets is in `shipped`: the same flee
 own `decide`, hour by hour, with a policy that sets nothing but the mode Apply (`bench.as_shipped`). Nobody has watched
 the groups before, and each night what metrics showed under the values then in force is fitted. After 1, 14 and 30 days
 (`1d`, `14d`, `30d`) the values in force are judged, not what is recommended. Groups whose library exports too little to
-be tuned by it are `refused`, and in no figure; those of the consumer protocol (KIP-848), of which the operator says
-that it changes nothing, are `only_shown`, and in `per_client` alone.
+be tuned by it are `refused`, and in no figure. Groups of the consumer protocol (KIP-848) are written at the broker,
+without a restart; it was given the bounds of classic groups, and each consumer has a rebalance listener.
 
 - `captured_share`, `oracle_median`, `oracle_p90`: as above, with the same oracle, whose session may be of any length.
   `captured_share_without_top5` leaves out the 5 % of the groups in which most can be saved;
-  `captured_share_attainable` has an oracle within `maxDetectionTime`, or the safest values where that meets nothing;
+  `captured_share_attainable` has an oracle within `maxDetectionTime`, or the safest values where that meets nothing,
+  and of KIP-848 groups one that changes S and H alone, as a broker can;
   `captured_share_recommended` judges what is recommended, written or not.
 - `within_objective`, of all and by client: of the groups that can meet the objective of evictions, with a session of
   any length, and that were changed, called Healthy, or told that the objective is met: the share that truly meets it.
@@ -152,6 +153,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="of other fleets by the same rules")
     parser.add_argument("--part", action="append", choices=PARTS, help="all of them by default")
     parser.add_argument("--world", action="append", choices=sorted(adverse.WORLDS), help="all of them by default")
+    parser.add_argument("--client", default="", help="as shipped: only the groups of one library, such as java-kip848")
     parser.add_argument("--worst", type=int, default=0, help="tell the story of so many groups")
     asked = parser.parse_args()
     names, parts = asked.fleets or fleets.NAMES, asked.part or PARTS
@@ -162,7 +164,7 @@ def main() -> None:
         if "engine" in parts:
             report |= {name: engine_alone.measure(name, pool, asked.groups) for name in names}
         if "shipped" in parts:
-            works = [Work(name, asked.groups, plan, asked.seed, asked.worst) for name in names]
+            works = [Work(name, asked.groups, plan, asked.seed, asked.worst, asked.client) for name in names]
             report["shipped"] = measure_shipped(pool, works)
             print_calibration(report["shipped"])
             print_collisions(report["shipped"], plan.days)

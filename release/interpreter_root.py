@@ -17,11 +17,18 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-LEFT_OUT = ("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "__pycache__")
-"""Of the standard library: its tests, what draws windows, and what installs packages."""
+LEFT_OUT = ("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "__pycache__", "misc")
+"""Of the standard library: tests, windows, and what installs packages; of OpenSSL, scripts for authorities."""
 
 ALSO = (
-    *("/etc/ssl", "/usr/share/ca-certificates", "/etc/nsswitch.conf", "/etc/os-release", "/usr/lib/os-release"),
+    *(
+        "/etc/ssl",
+        "/usr/lib/ssl",
+        "/usr/share/ca-certificates",
+        "/etc/nsswitch.conf",
+        "/etc/os-release",
+        "/usr/lib/os-release",
+    ),
     *("/etc/ld.so.conf", "/etc/ld.so.conf.d", "/usr/lib/locale/C.utf8"),
 )
 """Certificates, how names are looked up, what the system is called, where libraries are, and UTF-8 as the default."""

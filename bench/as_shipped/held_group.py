@@ -14,21 +14,24 @@ from typing import Final
 
 from bench.as_shipped.hours import HOUR_S, Hour
 from bench.as_shipped.lives import Life
-from bench.as_shipped.surroundings import BROKER, CONSUMER_BROKER, START, address, described
+from bench.as_shipped.surroundings import BROKER, START, address, described
 from bench.fleets import HOURS
 from bench.observed import period_s, settings_of
+from heartbeat_tuner.decision.at_broker import group_changes, last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Pod, Record, Workload
+from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupWrite
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.rollouts import Rollout, UpdatedPod
 from heartbeat_tuner.domain.verdicts import Decision
 from heartbeat_tuner.domain.verifications import MOST_FAILED
 from heartbeat_tuner.metrics.record import SETTLING
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 from heartbeat_tuner.reconcile import applications, following
+from heartbeat_tuner.reconcile.at_broker import due_writes
 from heartbeat_tuner.reconcile.following import Witnesses
 from heartbeat_tuner.reconcile.group_history import FollowMemory, GroupLook
 from heartbeat_tuner.reconcile.outcomes import Decided
@@ -86,6 +89,8 @@ class HeldGroup:
         self.last_inputs: DecisionInput | None = None
         self._quiet_with: Fitted | Unfitted | None = None
         """The model at the last look, if nothing happened in its hour."""
+        self._configured = START
+        """Since when the group has its values at the broker: its record begins then."""
 
     def restart(self, member: int, at: datetime) -> None:
         """Note that a pod was started."""
@@ -112,8 +117,10 @@ class HeldGroup:
         self.last_record = record = self._record(now, seen, evicted_at_s)
         # Looks come every minute: the history knows of what a pod's start has cut off from the record.
         watched = dataclasses.replace(record, evicted_at_s=evicted_at_s)
+        self.policy = last_write.after_look(self.policy, self._group, now)
+        at_broker = group_changes.change_of(self.policy, workload, self._group)
         followed, history, self._memory = following.follow(
-            GroupLook(self.policy, workload, watched, now), self._memory, witnesses
+            GroupLook(self.policy, workload, watched, now, at_broker), self._memory, witnesses
         )
         self.policy = dataclasses.replace(self.policy, followed=followed, history=history)
         inputs = DecisionInput(
@@ -121,7 +128,7 @@ class HeldGroup:
             self.policy,
             workload,
             self._group,
-            CONSUMER_BROKER if self._group.consumer_protocol else BROKER,
+            BROKER,
             record,
             model,
             self._group,
@@ -130,13 +137,25 @@ class HeldGroup:
         )
         self.last_inputs = inputs
         decision = decide(inputs, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
-        written = applications.application_for(Decided(inputs, decision), now)
-        self._note(hour, decision, None if written is None else written.values)
+        outcome = Decided(inputs, decision)
+        written, at_broker_now = applications.application_for(outcome, now), due_writes.due_write(outcome, now)
+        self._note(hour, decision, decision.to_alter if written is None else written.values)
         self.decision = decision
         self._quiet_with = model if seen.is_quiet else None
-        if written is None:
-            return False
-        self._write(written.values, now)
+        if at_broker_now is not None:
+            self._alter(at_broker_now, now)
+        elif written is not None:
+            self._apply(written, now)
+        return at_broker_now is not None or written is not None
+
+    def _apply(self, written: Application, now: datetime) -> None:
+        """Write into the workload: all pods start again with the values."""
+        self._noted(written.values)
+        self.values = written.values
+        self._sources = dict.fromkeys(Setting, ValueSource.POD)
+        self._starts = [now + _ROLLOUT] * len(self._starts)
+        self._template += 1
+        self._is_ours = True
         entries = dict(written.entries)
         self._kept = {self.policy.workload.container: entries}
         self._written = {self.policy.workload.container: written}
@@ -146,8 +165,20 @@ class HeldGroup:
             application=written,
             failed=tuple(failed[at] for at in sorted(failed))[-MOST_FAILED:],
         )
-        self.reverts += decision.reverts
-        return True
+
+    def _alter(self, write: GroupWrite, now: datetime) -> None:
+        """Write into the group's configuration: members have it with their next beat."""
+        usual, own = settings_of(self.life.group.truth), write.values
+        session = own.session_timeout or usual.session_timeout
+        interval = own.heartbeat_interval or usual.heartbeat_interval
+        values = dataclasses.replace(self.values, session_timeout=session, heartbeat_interval=interval)
+        self._noted(values)
+        self.values = values
+        self._group = dataclasses.replace(self._group, config=GroupConfig(session, interval, own))
+        self._configured = now
+        self.policy = dataclasses.replace(
+            self.policy, group_write=dataclasses.replace(write, answered=True, before=None)
+        )
 
     def _would_decide_the_same(self, seen: Hour, model: Fitted | Unfitted) -> bool:
         """Whether a look would say what the last one said, and note nothing; the last look of a day is never left out.
@@ -158,7 +189,7 @@ class HeldGroup:
         target.
         """
         last, history = self.decision, self.policy.history
-        if last is None or last.target is not None or self.policy.application is not None or not seen.is_quiet:
+        if last is None or last.target is not None or self.policy.changed_at is not None or not seen.is_quiet:
             return False
         if history is None or history.episodes_s:
             return False
@@ -169,16 +200,13 @@ class HeldGroup:
         """Between two heartbeats of a member."""
         return timedelta(seconds=period_s(self.life.group.truth.client, self.values))
 
-    def _write(self, values: LivenessSettings, now: datetime) -> None:
+    def _noted(self, values: LivenessSettings) -> None:
+        """Count a change, before its values are in force."""
+        reverts = self.decision is not None and self.decision.reverts
         earlier = [settings_of(self.life.group.truth), *self.changes][:-1]
-        if values in earlier and not (self.decision is not None and self.decision.reverts):
-            self.flips += 1
+        self.flips += values in earlier and not reverts
+        self.reverts += reverts
         self.changes.append(values)
-        self.values = values
-        self._sources = dict.fromkeys(Setting, ValueSource.POD)
-        self._starts = [now + _ROLLOUT] * len(self._starts)
-        self._template += 1
-        self._is_ours = True
 
     def _workload(self) -> Workload:
         pods = tuple(
@@ -189,7 +217,7 @@ class HeldGroup:
         return Workload(
             uid="workload",
             resource_version=str(self._template),
-            current=CurrentSettings(self.values, self._sources),
+            current=self._group.prescribed(CurrentSettings(self.values, self._sources)),
             rolling_out=False,
             foreign_env={},
             kept_env=self._kept,
@@ -201,7 +229,7 @@ class HeldGroup:
         )
 
     def _record(self, now: datetime, seen: Hour, evicted_at_s: tuple[float, ...]) -> Record:
-        since = min(now, max([now - RECORD_WINDOW, *self._starts]))
+        since = min(now, max([now - RECORD_WINDOW, self._configured, *self._starts]))
         share = (now - since) / HOUR
         within = tuple(at_s for at_s in evicted_at_s if at_s >= since.timestamp())
         left = round(seen.left * share)

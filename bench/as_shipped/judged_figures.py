@@ -9,15 +9,11 @@ import numpy as np
 from bench.as_shipped import collisions
 from bench.as_shipped.judgement import Standing
 from bench.quality_figures import Outcome
-from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 
 _WORTH_TUNING: Final = 0.10
 _TOP: Final = 0.05
 _WELL_ABOVE: Final = 1.10
-
-_ONLY_SHOWN: Final = frozenset({Reason.CONSUMER_PROTOCOL.value})
-"""Why the operator shows the values of a group and says that it changes nothing, however they are."""
 
 
 def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, Any]:
@@ -27,7 +23,6 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         standings: of its groups.
         most_changes: of one group that are not yet too many.
     """
-    every, standings = standings, tuned(standings)
     if not standings:
         return {"groups": 0}
     ratios = [ratio(standing.outcome, standing.yardstick.oracle) for standing in standings]
@@ -37,7 +32,6 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
     with_word = [standing for standing in standings if standing.bound is not None or standing.is_called_well]
     return {
         "groups": len(standings),
-        "only_shown": len(every) - len(standings),
         "captured_share": captured(standings),
         "captured_share_without_top5": captured(without_top(standings)),
         "captured_share_attainable": captured(standings, oracle=lambda standing: standing.yardstick.attainable),
@@ -68,7 +62,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "unknown_share": share(standings, lambda standing: standing.verdict is Verdict.UNKNOWN),
         "unproven_share": share(standings, lambda standing: standing.verdict is Verdict.UNPROVEN),
         "called_well_share": share(standings, lambda standing: standing.is_called_well),
-        "per_client": per_part(every, "client"),
+        "per_client": per_part(standings, "client"),
         "per_kind": per_part(standings, "kind"),
         "calibration": calibration(standings),
         "collisions": collisions.figures(standings, vouched(standings)),
@@ -80,11 +74,6 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "verdicts": dict(Counter(f"{standing.verdict.value}: {standing.reason}" for standing in standings)),
         "holds": dict(Counter(standing.hold for standing in standings if standing.hold)),
     }
-
-
-def tuned(standings: Sequence[Standing]) -> list[Standing]:
-    """Return the groups without those that the operator only shows."""
-    return [standing for standing in standings if standing.reason not in _ONLY_SHOWN]
 
 
 def captured(
@@ -144,6 +133,9 @@ def per_part(standings: Sequence[Standing], by: str) -> dict[str, dict[str, floa
             "groups": len(some),
             "oracle_saves": saves,
             "captured_share": captured(some) if saves >= _WORTH_TUNING else None,
+            "captured_share_attainable": captured(some, oracle=lambda standing: standing.yardstick.attainable)
+            if saves >= _WORTH_TUNING
+            else None,
             "captured_share_recommended": captured(some, chosen=lambda standing: standing.target_outcome)
             if saves >= _WORTH_TUNING
             else None,

@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
-from heartbeat_tuner.models.failure_profile import Profile
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.simulation.play import simulate
 
 _EVENTS: Final = 600
@@ -33,7 +33,8 @@ class Yardstick:
         oracle: of who knows the truth, with a session as long as it likes; the defaults where nothing meets the
             objective.
         feasible: whether anything does.
-        attainable: the same within the objective's detection time; where nothing meets that, the safest values.
+        attainable: the same within the objective's detection time and, of groups of the consumer protocol, with the
+            client's own limits as they are; where nothing meets that, the safest values.
         is_attainable: whether anything meets the whole objective.
     """
 
@@ -118,9 +119,10 @@ def yardstick(asked: tuple[Profile, Objective]) -> Yardstick:
     truth, objective = asked
     default = policies.outcome(truth, settings_of(truth))
     best = policies.oracle(truth)
-    attainable = best
-    if best is None or best.settings.session_timeout > objective.max_detection_time:
-        attainable = policies.safest_or_cheapest(truth, longest=objective.max_detection_time)
+    attainable, is_at_broker = best, truth.rebalancing is Rebalancing.CONSUMER
+    if best is None or is_at_broker or best.settings.session_timeout > objective.max_detection_time:
+        longest = objective.max_detection_time
+        attainable = policies.safest_or_cheapest(truth, longest=longest, keeps_client=is_at_broker)
     is_attainable = attainable is not None and attainable.within
     return Yardstick(default, best or default, best is not None, attainable or default, is_attainable)
 

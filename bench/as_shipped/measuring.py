@@ -36,6 +36,7 @@ class Work:
         plan: what is simulated.
         seed: of the fleet; None: its own.
         worst: of how many groups the story is told.
+        client: the library whose groups are looked at, alone; empty for all.
     """
 
     name: str
@@ -43,11 +44,13 @@ class Work:
     plan: Plan
     seed: int | None = None
     worst: int = 0
+    client: str = ""
 
     @property
     def file_name(self) -> str:
         """Of what is kept of the fleet."""
-        return f"{self.name.replace(' ', '-')}-{self.groups}-{self.seed or 'own'}"
+        only = f"-{self.client}" if self.client else ""
+        return f"{self.name.replace(' ', '-')}-{self.groups}-{self.seed or 'own'}{only}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +73,8 @@ class Measured:
 
 def shipped(work: Work) -> Measured:
     """Return what becomes of one of the fleets of `bench.fleets`."""
-    lives = [Life(group) for group in fleets.fleet(work.name, work.groups, work.seed)]
+    groups = fleets.fleet(work.name, work.groups, work.seed)
+    lives = [Life(group) for group in groups if work.client in {"", group.truth.client}]
     return of_lives(work, lives)
 
 

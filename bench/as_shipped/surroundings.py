@@ -4,19 +4,25 @@ import functools
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from bench import policies
 from bench.as_shipped.lives import Life
 from bench.as_shipped.rows import CLUSTER
+from bench.observed import settings_of
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.domain.kafka_groups import (
+    CONSUMER_INTERVAL_DEFAULT,
     CONSUMER_MAX_SESSION,
     CONSUMER_MIN_SESSION,
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
     Cluster,
+    ConsumerBounds,
     Group,
+    GroupConfig,
     GroupState,
     Member,
 )
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode, Policy
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.models.failure_profile import Rebalancing
@@ -27,8 +33,17 @@ START: Final = datetime(2026, 1, 5, tzinfo=UTC)
 _LIBRARIES: Final = {"java-kip848": "java"}
 """What a policy calls the library of a group that speaks the consumer protocol."""
 
-BROKER: Final = Cluster(3, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
-CONSUMER_BROKER: Final = Cluster(3, CONSUMER_MIN_SESSION, CONSUMER_MAX_SESSION)
+_SESSIONS, _INTERVALS = policies.AT_BROKER[Setting.SESSION_TIMEOUT], policies.AT_BROKER[Setting.HEARTBEAT_INTERVAL]
+_BOUNDS: Final = ConsumerBounds(
+    _SESSIONS.min or CONSUMER_MIN_SESSION,
+    _SESSIONS.max or CONSUMER_MAX_SESSION,
+    _INTERVALS.min or CONSUMER_INTERVAL_DEFAULT,
+    _INTERVALS.max or CONSUMER_INTERVAL_DEFAULT,
+)
+BROKER: Final = Cluster(
+    3, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, consumer=_BOUNDS, alters_groups=True, group_version=1
+)
+"""It lets the operator write into groups' configurations, and allows there what it allows classic groups."""
 
 
 def policy_of(life: Life) -> Policy | None:
@@ -68,8 +83,9 @@ def address(number: int) -> str:
 
 
 def described(life: Life) -> Group:
-    """Return the group as its coordinator describes it at rest."""
+    """Return the group as its coordinator describes it at rest, with the broker's own values where they are its."""
     truth = life.group.truth
+    is_modern, now = truth.rebalancing is Rebalancing.CONSUMER, settings_of(truth)
     base, more = divmod(truth.partitions, truth.members)
     members = tuple(
         Member(
@@ -84,6 +100,7 @@ def described(life: Life) -> Group:
         life.name,
         GroupState.STABLE,
         members,
-        consumer_protocol=truth.rebalancing is Rebalancing.CONSUMER,
+        consumer_protocol=is_modern,
+        config=GroupConfig(now.session_timeout, now.heartbeat_interval) if is_modern else None,
         assignor="cooperative-sticky" if truth.rebalancing is Rebalancing.COOPERATIVE else "range",
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from sandbox import request_log
+from sandbox import request_log, scenario
 from sandbox.environment import Sandbox
 from sandbox.producer import Trickle
 from sandbox.request_log import RequestLog
@@ -109,7 +109,14 @@ def test_paused_processes_are_cured_by_a_longer_session(paused: Team) -> None:
     assert paused.env()["KAFKA_SESSION_TIMEOUT_MS"] == "45000"
     assert "KAFKA_MAX_POLL_INTERVAL_MS" not in paused.env()  # what does not change is not taken over
     assert status["groupProtocol"] == "Classic"
-    assert "Danger" in {reason for _, reason, _ in paused.events()}
+    reasons = {reason for _, reason, _ in paused.events()}
+    assert "Danger" in reasons
+    hindered = scenario.condition(paused.policy(paused.name), "ConsumerProtocolReady")
+    assert (hindered["status"], hindered["reason"]) == ("False", "SettingsRefused")
+    assert "KAFKA_SESSION_TIMEOUT_MS and KAFKA_HEARTBEAT_INTERVAL_MS then" in hindered["message"]
+    assert "The operator wrote KAFKA_SESSION_TIMEOUT_MS, " in hindered["message"]
+    assert "the cluster does" not in hindered["message"]  # its group.version is 1, and was read
+    assert "SettingsRefused" not in reasons
 
 
 def test_handlers_that_outlast_the_poll_limit_are_named_as_such(slow: Team) -> None:

@@ -144,10 +144,10 @@ def test_the_root_that_these_tests_run_on_is_read_only(operator: Image) -> None:
 def test_the_operators_image_has_no_program_but_python_and_ours(operator: Image) -> None:
     """No shell, no package manager: nothing that an intruder could use but what the operator is."""
     executables = [path for path in operator.root.rglob("*") if path.is_file() and os.access(path, os.X_OK)]
-    programs = {path.name for path in executables if ".so" not in path.name}
+    programs = {path.name for path in executables if ".so" not in path.name and path.suffix != ".py"}
     ours = {path.name for path in (operator.root / "opt" / "heartbeat-tuner" / "bin").iterdir()}
-    assert not {name for name in programs - ours if not name.startswith("python3")}
-    assert not ours & {"sh", "bash", "pip", "activate"} - {"activate"}
+    assert programs - ours == set()  # the base's python has the name that it has beside ours
+    assert not ours & {"sh", "bash", "pip"}
 
 
 def test_the_interpreter_has_all_of_its_own_libraries(operator: Image) -> None:
@@ -156,13 +156,13 @@ def test_the_interpreter_has_all_of_its_own_libraries(operator: Image) -> None:
         PYTHON,
         "-c",
         "import importlib, pathlib, socket, ssl, sysconfig, threading\n"
-        "folder = pathlib.Path(sysconfig.get_path('platstdlib'), 'lib-dynload')\n"
+        "folder = pathlib.Path(sysconfig.get_path('stdlib'), 'lib-dynload')\n"
         "names = sorted(path.name.partition('.')[0] for path in folder.glob('*.so'))\n"
         "for name in names:\n"
         "    if not name.startswith(('_test', '_xx', 'xx', '_tkinter', '_ctypes_test')):\n"
         "        importlib.import_module(name)\n"
         "thread = threading.Thread(target=print); thread.start(); thread.join()\n"
-        "certificates = ssl.create_default_context().get_ca_certs()\n"
+        "certificates = list(pathlib.Path(ssl.get_default_verify_paths().capath).glob('*.0'))\n"
         "print(len(names), socket.getaddrinfo('localhost', 1)[0][4][0], len(certificates))",
     )
     assert used.returncode == 0, used.stderr

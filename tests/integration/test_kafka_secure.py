@@ -15,6 +15,8 @@ from confluent_kafka import Consumer, ShareConsumer
 from structlog.testing import capture_logs
 
 from heartbeat_tuner import assembly, settings
+from heartbeat_tuner.adapters.kafka import kafka_access
+from heartbeat_tuner.adapters.kafka.batched_groups import BatchedGroups
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, GroupConfigRefusedError
@@ -168,6 +170,19 @@ async def test_a_certificate_opens(doors: Doors, certified: KafkaAccess, tmp_pat
             certified, key_file=doors.locked_key, key_password_file=tmp_path / "key-password"
         )
     assert isinstance((await described(certified))[GROUP], Group)
+
+
+@pytest.mark.parametrize("way", ["scram", "certified"])
+def test_classic_groups_are_described_in_batches_with_no_other_right(
+    way: str, scram: KafkaAccess, certified: KafkaAccess
+) -> None:
+    """Describe on the group alone; who may not be described leaves the others, and says nothing here."""
+    keys = kafka_access.read("main", {"scram": scram, "certified": certified}[way])
+    with closing(BatchedGroups("main")) as batched:
+        for _ in range(2):  # by a new connection, and by one that is open
+            found = batched.described(keys, [CONSUMER_GROUP, GROUP, "not-there"], within_s=20)
+            assert set(found) == {GROUP}
+            assert [member.client_id for member in found[GROUP].members] == ["app"]
 
 
 async def described_within_rights(

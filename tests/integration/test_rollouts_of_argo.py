@@ -28,7 +28,7 @@ from sandbox import rollout_definitions
 from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
-from tests.support import worlds
+from tests.support import sockets, worlds
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -72,11 +72,13 @@ MERGING = with_definition(rollout_definitions.MERGING)
 @pytest.fixture
 async def api(control_plane: ControlPlane) -> AsyncIterator[KubernetesApi]:
     """The API server, as the administrator."""
+    before = sockets.open_sockets()
     configuration = client.Configuration()
     await config.load_kube_config(config_file=str(control_plane.kubeconfig), client_configuration=configuration)
     opened = KubernetesApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=10))
     yield opened
     await opened.close()
+    await sockets.none_but(before)  # connections of watches that were just cancelled
 
 
 class Stage:

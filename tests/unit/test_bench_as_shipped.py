@@ -22,10 +22,11 @@ from bench.observed import settings_of
 from bench.quality_figures import Outcome
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.metrics import measured
-from heartbeat_tuner.models.failure_profile import FailureProcess
+from heartbeat_tuner.models.failure_profile import FailureProcess, Rebalancing
 from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
 from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import Law
@@ -166,6 +167,31 @@ def test_a_group_that_evicts_is_cured_within_the_hour_and_waits_for_its_cooldown
     assert storm.policy.followed is not None
     assert storm.policy.followed.landed is not None
     assert storm.policy.history.episodes_s
+
+
+def test_a_group_whose_values_are_the_brokers_is_written_there_and_nothing_restarts() -> None:
+    """Its record begins with the write, its pods go on; and the next look follows the change as one that landed."""
+    base = stopping(Kind.CLEAN, 60.0, per_day=200.0)
+    truth = dataclasses.replace(base.truth, client="java-kip848", rebalancing=Rebalancing.CONSUMER)
+    storm = held(Life(dataclasses.replace(base, truth=truth, usual=truth)))
+    storm.policy = dataclasses.replace(storm.policy, objective=Objective(timedelta(minutes=5), 1.0))
+    hour = Hour(tuple(float(second) for second in range(60, 3600, 300)), 0, 20.0, 0.5, (), False, 12)
+    answers = AnswerCache(10)
+    assert storm.look(0, hour, NO_MODEL, lambda _: (), answers)
+    raised = storm.values
+    assert raised.session_timeout > settings_of(truth).session_timeout
+    assert raised.max_poll_interval == settings_of(truth).max_poll_interval
+    assert storm.policy.group_write is not None
+    assert storm.policy.application is None
+    calm = Hour((), 0, 60.0, 0.5, (), False, 0)
+    assert not storm.look(1, calm, NO_MODEL, lambda _: (), answers)
+    assert storm.last_record is not None
+    assert (storm.last_record.span, storm.last_record.evictions) == (timedelta(hours=1), 0)
+    assert storm.last_inputs is not None
+    assert not storm.last_inputs.workload.rolling_out
+    assert storm.policy.followed is not None
+    assert storm.policy.followed.landed is not None
+    assert (storm.values, storm.changes, storm.flips) == (raised, [raised], 0)
 
 
 def test_metrics_from_before_the_operator_make_models_for_its_first_hour() -> None:

@@ -33,6 +33,21 @@ def test_generated_pages_are_those_of_the_code(name: str) -> None:
     assert (_REFERENCE / name).read_text() == _GENERATED[name]()
 
 
+def test_the_example_of_a_library_has_the_variables_that_are_expected_anyway() -> None:
+    """So that who leaves client.env out gets the same; frameworks have others."""
+    for body in yaml.safe_load_all((_REFERENCE / "policy-examples.yaml").read_text()):
+        body["metadata"] |= {
+            "namespace": "shop",
+            "uid": "u",
+            "generation": 1,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+        }
+        policy = parsing.policy_of(body)
+        del body["spec"]["client"]["env"]
+        is_expected = parsing.policy_of(body).env_names == policy.env_names
+        assert is_expected is (body["metadata"]["name"] == f"orders-{policy.library}")
+
+
 def test_the_quick_start_s_policy_is_one() -> None:
     """The first policy that a reader copies is read as it is meant."""
     (text,) = documents.code_blocks(documents.QUICK_START, "yaml")

@@ -1,8 +1,9 @@
 """`python -m tests.unmetered`: every library of the laboratory, or those named, without client metrics.
 
 For each of them `trial` asks whether the operator's group watcher sees its evictions, as many as the broker's log has,
-and whether an applied change cures them. All run beside each other, since they mostly wait. `build/witness.json` has a
-row for each library, those that cannot be tried among them, with the reason.
+and whether an applied change cures them. All run beside each other, since they mostly wait. Then comes what is no
+eviction (`disturbances`). `build/witness.json` has a row for each library, those that cannot be tried among them, with
+the reason, and one for each disturbance.
 """
 
 import argparse
@@ -22,52 +23,42 @@ from sandbox.errors import SandboxError
 from sandbox.scenario import Operator
 from tests.e2e.operators import Operators
 from tests.lab.rows import ROWS, Row
-from tests.unmetered import bound_command
+from tests.unmetered import bound_command, disturbances
 from tests.unmetered.trial import Trial
 
 REPORT: Final = Path(__file__).parents[2] / "build" / "witness.json"
 
 MOST_PAUSES: Final = 14
-FEW_PAUSES: Final = 5
-"""Where no change can come of what the watcher sees, since policies of that library read another exporter."""
-
-KAFKAJS: Final = "kafkajs"
-"""Tried as well: without its exporter, to see that the watcher sees its evictions."""
-
 AT_A_TIME: Final = 6
-
-_EXPORTERS: Final = "policies of it read the metrics of its own exporter, which is not there, and not the group watcher"
 
 
 def impossible(row: Row) -> str:
     """Return why a library cannot be tried here; an empty text if it can."""
     if row.client not in known_conventions.IN_POLICIES:
         return "no policy names it: its groups are not classic ones of consumers"
-    if row.client not in (*watched_groups.LIBRARIES, KAFKAJS):
-        return "policies of it read the client's own metrics, and not the group watcher"
+    if row.client not in (*watched_groups.LIBRARIES, *watched_groups.WITHOUT_EXPORTER):
+        return "nothing is decided by its new ids: a thread that fails and is replaced looks evicted"
     if row.broker != kafka.VERSION:
         return f"it needs a broker of Kafka {row.broker}, and the sandbox has {kafka.VERSION}"
     return ""
 
 
 def try_row(sandbox: Sandbox, operator: Operator, row: Row) -> dict[str, Any]:
-    """Return what came of one library, as a row of the report; it is not ok, with a reason, where nothing can cure."""
-    watched = row.client in watched_groups.LIBRARIES
+    """Return what came of one library, as a row of the report."""
     trial = Trial(sandbox, row)
     try:
         trial.deploy()
-        outcome = trial.run(operator, most_pauses=MOST_PAUSES if watched else FEW_PAUSES)
+        outcome = trial.run(operator, most_pauses=MOST_PAUSES)
         trial.team.delete()
     except SandboxError as error:
         progress.say("unmetered", f"{row.client} was not tried to the end: {error}")
         return {"client": row.client, "ok": False, "error": _one_line(error)}
     progress.say("unmetered", f"{row.client} has been tried: {outcome}")
-    line = {"client": row.client, **dataclasses.asdict(outcome), "ok": outcome.ok}
-    return {**line, "reason": _EXPORTERS} if outcome.seen and not watched else line
+    return {"client": row.client, **dataclasses.asdict(outcome), "ok": outcome.ok}
 
 
 def try_all(chosen: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the rows of the report, in the order of the laboratory."""
+    """Return the rows of the report, in the order of the laboratory, and then those of what is no eviction."""
     lines = {
         row.client: {"client": row.client, "ok": False, "reason": why} for row in chosen if (why := impossible(row))
     }
@@ -88,9 +79,15 @@ def try_all(chosen: Sequence[Row]) -> list[dict[str, Any]]:
             with ThreadPoolExecutor(AT_A_TIME) as pool:
                 for line in pool.map(lambda row: try_row(sandbox, operator, row), ready):
                     lines[line["client"]] = line
+            disturbed = [
+                line
+                for row in ready
+                if row.client == disturbances.LIBRARY
+                for line in disturbances.run(sandbox, operator, row)
+            ]
         finally:
             operators.stop()
-    return [lines[row.client] for row in chosen]
+    return [*(lines[row.client] for row in chosen), *disturbed]
 
 
 def _one_line(error: SandboxError) -> str:

@@ -15,6 +15,7 @@ from tests.lab.rows import Row
 
 _HERE: Final = Path(__file__).parent
 IN_PYTHON: Final = ("kafka-python", "aiokafka")
+IN_JAVA: Final = ("java", "spring", "streams")
 IN_GO: Final = ("sarama", "franz-go", "kafka-go")
 
 
@@ -29,7 +30,9 @@ def command(row: Row) -> list[str]:
     if row.client in IN_PYTHON:
         interpreter, program = row.command()
         return [interpreter, str(_HERE / "bound_python.py"), program]
-    return ["env", f"LD_PRELOAD={_library()}", *row.command()]
+    # A JVM would connect by sockets of IPv6.
+    ipv4 = ["JAVA_TOOL_OPTIONS=-Djava.net.preferIPv4Stack=true"] if row.client in IN_JAVA else []
+    return ["env", f"LD_PRELOAD={_library()}", *ipv4, *row.command()]
 
 
 def _library() -> Path:

@@ -10,10 +10,11 @@ import json
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.clients import catalogue
@@ -40,6 +41,8 @@ OUTLASTED_S: Final = 7.0
 
 LEAST_EVICTIONS: Final = 3
 """So many are above the objective."""
+
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 _MANIFEST: Final = Path(__file__).parent / "consumer.yaml"
 
@@ -80,20 +83,26 @@ class Trial:
     Args:
         sandbox: where they run; its Prometheus scrapes the operator.
         row: their library.
+        purpose: begins the name of the group.
     """
 
-    def __init__(self, sandbox: Sandbox, row: Row) -> None:
-        self.team = Team(sandbox, f"unmetered-{row.client}")
-        self._row = row
+    def __init__(self, sandbox: Sandbox, row: Row, *, purpose: str = "unmetered") -> None:
+        self.team = Team(sandbox, f"{purpose}-{row.client}")
+        self.row = row
         self._log = RequestLog(sandbox.kafka.request_log)
 
-    def deploy(self) -> None:
+    def deploy(self, *, mode: str = "Apply", more: Mapping[str, str] = NOTHING, command: Sequence[str] = ()) -> None:
         """Start the consumers and create the policy.
+
+        Args:
+            mode: of the policy.
+            more: variables of the consumers.
+            command: their program; empty for the library's in the laboratory.
 
         Raises:
             SandboxError: they cannot be installed, or are not available in time.
         """
-        command, team, client = bound_command.command(self._row), self.team, catalogue.client(self._row.client)
+        team, client = self.team, catalogue.client(self.row.client)
         team.create()
         team.sandbox.kafka.create_topic(team.name, scenario.PARTITIONS)
         values = {
@@ -102,13 +111,13 @@ class Trial:
         }
         manifest = Template(_MANIFEST.read_text()).substitute(
             name=team.name,
-            command=json.dumps(command),
+            command=json.dumps(command or bound_command.command(self.row)),
             bootstrap=team.sandbox.kafka.bootstrap,
-            settings=json.dumps(values),
+            settings=json.dumps({**values, **more}),
         )
         team.apply(manifest)
         team.await_available(team.name)
-        team.apply_policy(team.name, mode="Apply", library=self._row.client)
+        team.apply_policy(team.name, mode=mode, library=self.row.client)
 
     def run(self, operator: Operator, *, most_pauses: int) -> Outcome:
         """Do all of it, in some five minutes.

@@ -233,6 +233,7 @@ SPRING: Final = dataclasses.replace(
         {
             presets.SPRING: _SPRING_BOOT,
             presets.SPRING_UNDERSCORES: _SPRING_UNDERSCORES,
+            presets.SPRING_CLOUD_STREAM: presets.upper(_NAMES, presets.STREAM_BINDER),
             presets.PLAIN: presets.upper(_NAMES),
         }
     ),

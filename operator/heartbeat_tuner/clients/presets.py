@@ -18,12 +18,20 @@ SPRING: Final = "spring"
 SPRING_UNDERSCORES: Final = "spring-underscores"
 """The same, with underscores for dashes; Spring Boot reads both."""
 
+SPRING_CLOUD_STREAM: Final = "spring-cloud-stream"
+"""What the Kafka binder of Spring Cloud Stream reads. It takes what Spring Boot reads, too; these go before that."""
+
+STREAM_BINDER: Final = "SPRING_CLOUD_STREAM_KAFKA_BINDER_CONSUMERPROPERTIES_"
+"""What leads to a property of Kafka's consumer there."""
+
 _GROUP_PROTOCOL: Final = {
+    SPRING_CLOUD_STREAM: f"{STREAM_BINDER}GROUP_PROTOCOL",
     SPRING: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_PROTOCOL",
     SPRING_UNDERSCORES: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_PROTOCOL",
 }
 
 _GROUP_INSTANCE_ID: Final = {
+    SPRING_CLOUD_STREAM: f"{STREAM_BINDER}GROUP_INSTANCE_ID",
     SPRING: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_INSTANCE_ID",
     SPRING_UNDERSCORES: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_INSTANCE_ID",
 }

@@ -48,22 +48,19 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
     around = None if inventory.around is None else Around.of(inventory.around)
     several = (_group(place, by_convention, inventory.now, around) for place, by_convention in seen.items() if place[0])
     groups = tuple(sorted(several, key=_rank))
-    whole = {
-        (group.namespace, job)
-        for group in groups
-        if group.measurable
-        for job in seen[group.namespace, group.group][group.convention].jobs
-    }
+    exported = [(group, job) for group in groups for job in seen[group.namespace, group.group][group.convention].jobs]
+    whole = {(group.namespace, job) for group, job in exported if group.measurable}
+    shown = {(group.namespace, job) for group, job in exported}
     findings = [
         *(finding for group in groups for finding in group_findings.of_group(group)),
         *(finding for group in groups if group.covered is not None for finding in group.covered.findings),
         *group_findings.without_group(puzzles),
-        *group_findings.of_strangers(inventory.strangers, whole),
+        *group_findings.of_strangers(inventory.strangers, whole, shown),
     ]
-    if not groups and not any(finding.severity is DoctorSeverity.ERROR for finding in findings):
-        findings.append(group_findings.nothing())
     ranks = list(DoctorSeverity)
     findings.sort(key=lambda finding: (ranks.index(finding.severity), finding.id, finding.subject))
+    if not groups and not any(finding.severity is DoctorSeverity.ERROR for finding in findings):
+        findings.append(group_findings.nothing())  # behind what may be consumers under other names
     return Diagnosis(groups, tuple(findings))
 
 

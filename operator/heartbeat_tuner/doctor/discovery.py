@@ -46,6 +46,15 @@ LOOKS_LIKE: Final[Mapping[Quantity, str]] = MappingProxyType(
 _NO_COUNTS: Final = ".*[_.:-](rate|avg|mean|ratio)([_.:-].*)?"
 """What is computed from counts: nothing can be counted by it."""
 
+RATES: Final = f"{_KAFKA}(heartbeat|rebalance|join)s?[_.:-](rate|avg|mean)([_.:-].*)?"
+"""What is computed from a consumer's counts."""
+
+STATISTICS: Final = "(.*[_.:-])?cgrp[_.:-](rebalance[_.:-](cnt|count|age)|assignment[_.:-](size|count))([_.:-].*)?"
+"""librdkafka's statistics of a consumer group (`cgrp`), whatever an exporter puts before them."""
+
+_GENERIC: Final = frozenset({Quantity.REBALANCES, Quantity.HEARTBEATS, Quantity.JOIN_ANSWERS})
+"""What other programs have too: their consumers join, and beat."""
+
 _NO_CONSUMERS: Final = "kafka_(server|coordinator|network|controller|log|cluster|connect|producer|admin)_.*"
 """The broker's own, and those of Connect's workers."""
 
@@ -110,8 +119,11 @@ def telling(convention: Convention) -> tuple[Metric, ...]:
 def strangers(conventions: Collection[Convention], namespaces: Collection[str]) -> str:
     """Return the query that gives one example of each unknown name that looks like a consumer's."""
     name = queries.NAME_LABEL
-    known = "|".join([*sorted(map(re.escape, _names(conventions))), _NO_CONSUMERS, _NO_COUNTS])
-    looks_like = [queries.any_of(name, LOOKS_LIKE.values()), f"{name}!~{queries.quoted(known)}"]
+    # By the names of an exporter that tells neither group nor client, no group is found.
+    telling_whose = [convention for convention in conventions if convention.group_label or convention.client_label]
+    known = "|".join([*sorted(map(re.escape, _names(telling_whose))), _NO_CONSUMERS])
+    patterns = [*LOOKS_LIKE.values(), RATES, STATISTICS]
+    looks_like = [queries.any_of(name, patterns), f"{name}!~{queries.quoted(known)}"]
     return f"topk by ({name}, {queries.NAMESPACE_LABEL}, {JOB_LABEL}) (1, {_selector(looks_like, namespaces)})"
 
 
@@ -166,7 +178,14 @@ def kind_labels(conventions: Iterable[Convention]) -> list[str]:
 
 def likely(name: str) -> Quantity | None:
     """Return what a metric with an unknown name is likely to be; None if it does not look like any."""
+    if re.fullmatch(_NO_COUNTS, name):
+        return None
     return next((quantity for quantity, pattern in LOOKS_LIKE.items() if re.fullmatch(pattern, name)), None)
+
+
+def is_generic(name: str) -> bool:
+    """Whether a name that looks like a consumer's is no sign of one by itself: it says nothing of Kafka."""
+    return likely(name) in _GENERIC and "kafka" not in name.lower()
 
 
 def _names(conventions: Iterable[Convention]) -> set[str]:

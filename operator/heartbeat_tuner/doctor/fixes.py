@@ -145,6 +145,16 @@ OWN_CLIENT_ID: Final = Fix(
     _GROUP_LABEL,
 )
 
+TOTALS: Final = Fix(
+    "export the counters beside them (heartbeat-total, rebalance-total, failed-rebalance-total of the Java consumer), "
+    "or leave out the recording rule that computes the rate"
+)
+
+WATCHED: Final = Fix(
+    "write a policy that names the library (client.library: confluent-kafka-python, say), and have Prometheus scrape "
+    "the operator: it counts evictions by the broker's descriptions of the group, and no name has to be mapped"
+)
+
 NO_PLACE: Final = Fix("let the scrape job say namespace and pod", "yaml", _POD_LABELS)
 
 SCRAPE_MORE: Final = Fix("scrape these pods every 30 s", "yaml", "scrape_interval: 30s\n")

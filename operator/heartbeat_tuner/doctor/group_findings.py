@@ -1,6 +1,7 @@
 """What is said of groups whose metrics lack something, and of series that are of no group."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -15,6 +16,13 @@ from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+
+_NOTHING_COUNTED: Final = "no heartbeat and no rebalance can be counted by them"
+
+_STATISTICS: Final = (
+    "statistics of librdkafka (cgrp): they count neither heartbeats nor evictions. rebalance_cnt counts assignments "
+    "and revocations, of which one rebalance may be two; rebalance_age is in ms; assignment_size has partitions"
+)
 
 RARE: Final = timedelta(seconds=60)
 """A windowed maximum is shown for 59 to 86 s: scraped more rarely than this, some are never seen."""
@@ -110,17 +118,46 @@ def without_group(puzzles: misnamed.Puzzles) -> Iterator[DoctorFinding]:
         yield DoctorFinding("labels-unknown", DoctorSeverity.ERROR, (job, name), message, fix)
 
 
-def of_strangers(strangers: Iterable[Series], whole: Collection[tuple[str, str]]) -> Iterator[DoctorFinding]:
+def of_strangers(
+    strangers: Iterable[Series], whole: Collection[tuple[str, str]], shown: Collection[tuple[str, str]]
+) -> Iterator[DoctorFinding]:
     """Give unknown names that look like a consumer's, by namespace and job, with the mapping that makes them known.
 
     Beside groups that are measured in full they are somebody's recording rules, and no news.
+
+    Args:
+        strangers: one example of each name.
+        whole: namespaces and jobs with groups that are measured in full.
+        shown: namespaces and jobs with any group.
     """
-    for (namespace, job), examples in misnamed.by_place(strangers).items():
-        if (namespace, job) not in whole:
-            names = sorted(examples)
-            message = f"{len(names)} unknown name{'' if len(names) == 1 else 's'} may be of consumers"
-            subject = (job, namespace, *names[:SHOWN])
-            yield DoctorFinding("names-unknown", DoctorSeverity.WARNING, subject, message, misnamed.mapping(examples))
+    for place, examples in misnamed.by_place(strangers).items():
+        countable = {name: labels for name, labels in examples.items() if discovery.likely(name) is not None}
+        statistics = sorted(name for name in examples if re.fullmatch(discovery.STATISTICS, name))
+        rates = sorted(examples.keys() - countable.keys() - set(statistics))
+        if countable and place not in whole:
+            yield _unknown_names(place, countable)
+        if rates and not countable and place not in shown:
+            message = f"only rates and means are exported of consumers: {_NOTHING_COUNTED}"
+            yield DoctorFinding("only-rates", DoctorSeverity.WARNING, _subject(place, rates), message, fixes.TOTALS)
+        if statistics:
+            subject = _subject(place, statistics)
+            yield DoctorFinding("librdkafka-statistics", DoctorSeverity.INFO, subject, _STATISTICS, fixes.WATCHED)
+
+
+def _unknown_names(place: tuple[str, str], examples: Mapping[str, Mapping[str, str]]) -> DoctorFinding:
+    """Return what names may be; one name alone that other programs have too is nobody's fault."""
+    names, mapping = sorted(examples), misnamed.mapping(examples)
+    subject = _subject(place, names)
+    if len(names) == 1 and discovery.is_generic(names[0]):
+        message = "1 unknown name may be of consumers, or of something else that is called so"
+        return DoctorFinding("names-unknown", DoctorSeverity.INFO, subject, message, mapping)
+    message = f"{len(names)} unknown name{'' if len(names) == 1 else 's'} may be of consumers"
+    return DoctorFinding("names-unknown", DoctorSeverity.WARNING, subject, message, mapping)
+
+
+def _subject(place: tuple[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    namespace, job = place
+    return (job, namespace, *names[:SHOWN])
 
 
 def nothing() -> DoctorFinding:

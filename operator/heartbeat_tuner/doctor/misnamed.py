@@ -70,11 +70,10 @@ def by_place(strangers: Iterable[Series]) -> dict[tuple[str, str], dict[str, Map
 
 def mapping(examples: Mapping[str, Mapping[str, str]]) -> Fix:
     """Return the part of a policy that makes unknown names known: what each is likely to be, by its name's end."""
+    guesses = [(name, quantity) for name in sorted(examples) if (quantity := discovery.likely(name)) is not None]
     names: dict[str, str] = {}
-    for name in sorted(examples):
-        quantity = discovery.likely(name)
-        if quantity is not None:
-            names.setdefault(quantity.camel, name)
+    for name, quantity in guesses:
+        names.setdefault(quantity.camel, name)
     first = examples[min(examples)]
     return _map(names=names, labels=_labels(first, _ALIASES))
 

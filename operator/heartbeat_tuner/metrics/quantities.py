@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import downtime, rebalances
-from heartbeat_tuner.metrics.absence import absences, blocks, lost_sessions, missing_beats
+from heartbeat_tuner.metrics.absence import absences, blocks, described_evictions, lost_sessions, missing_beats
 from heartbeat_tuner.metrics.absence.missing_beats import Deficits
 from heartbeat_tuner.metrics.downtime import Downtime, Restart
 from heartbeat_tuner.metrics.measured import (
@@ -66,7 +66,8 @@ def measured(
         rebalances=_rebalances(observed, around, cooperative=cooperative, changed=changed),
         restarts=_downtimes(observed, restarts, in_place=False),
         crashes=_downtimes(observed, restarts, in_place=True),
-        evictions=lost_sessions.evictions(observed, beats, session_s, shown),
+        evictions=described_evictions.evictions(observed, session_s)
+        or lost_sessions.evictions(observed, beats, session_s, shown),
     )
 
 

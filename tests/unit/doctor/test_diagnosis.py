@@ -234,10 +234,43 @@ def test_unknown_names_beside_a_measured_group_are_no_news() -> None:
     """Somebody's recording rules; but those of another namespace are."""
     beside = stranger("shop_kafka_rebalance_total", namespace="shop", job="pods")
     assert diagnosed(exported(kafkajs_metrics.EXPORTER), strangers=[beside]).findings == ()
-    other = stranger("shop_kafka_rebalance_total", namespace="bank", job="pods")
+    other = stranger("shop_kafka_failed_rebalance_total", namespace="bank", job="pods")
     assert found(diagnosed(exported(kafkajs_metrics.EXPORTER), strangers=[other])) == {
         "names-unknown": DoctorSeverity.WARNING
     }
+
+
+def test_one_name_that_other_programs_have_too_is_nobodys_fault() -> None:
+    """Two of them are a sign; and what may be consumers is said before that there are none."""
+    joins, beats = stranger("db_consumer_joins_total"), stranger("db_consumer_heartbeats_total")
+    one = diagnosed(strangers=[joins])
+    assert found(one) == {"names-unknown": DoctorSeverity.INFO, "no-consumers": DoctorSeverity.ERROR}
+    assert [finding.id for finding in one.findings] == ["names-unknown", "no-consumers"]
+    assert "or of something else" in only(one, "names-unknown").message
+    assert only(diagnosed(strangers=[joins, beats]), "names-unknown").severity is DoctorSeverity.WARNING
+
+
+def test_rates_alone_count_nothing() -> None:
+    """Beside counters, or a group of the same job, they are no news."""
+    rate = stranger("kafka_consumer_rebalance_rate_per_hour", namespace="shop", job="pods")
+    finding = only(diagnosed(strangers=[rate]), "only-rates")
+    assert (finding.severity, finding.subject) == (
+        DoctorSeverity.WARNING,
+        ("pods", "shop", "kafka_consumer_rebalance_rate_per_hour"),
+    )
+    total = stranger("app_kafka_failed_rebalance_total", namespace="shop", job="pods")
+    assert "only-rates" not in found(diagnosed(strangers=[rate, total]))
+    assert found(diagnosed(exported(kafkajs_metrics.EXPORTER), strangers=[rate])) == {}
+
+
+def test_statistics_of_librdkafka_are_called_so_and_mapped_to_nothing() -> None:
+    """They count no eviction: the operator's own watcher does, and a mapped name would only stand beside it."""
+    names = ("app_cgrp_assignment_size", "app_cgrp_rebalance_cnt")
+    finding = only(diagnosed(strangers=[stranger(name) for name in names]), "librdkafka-statistics")
+    assert (finding.severity, finding.subject[2:]) == (DoctorSeverity.INFO, names)
+    assert "rebalance_cnt counts assignments and revocations" in finding.message
+    assert finding.fix is not None
+    assert "client.library" in finding.fix.sentence
 
 
 def test_nothing_at_all_says_what_to_attach() -> None:

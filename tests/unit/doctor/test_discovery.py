@@ -92,10 +92,31 @@ def test_strangers_are_no_known_names_and_no_brokers() -> None:
         "kafka_consumer_heartbeat_total",
         "kafka_server_group_coordinator_metrics_consumer_group_rebalance_count",
         "kafka_connect_worker_rebalance_completed_rebalances_total",
-        "kafka_consumer_heartbeat_rate_heartbeats",
     ):
         assert re.fullmatch(unwanted, name)
-    assert not re.fullmatch(unwanted, "app_kafka_rebalance_total")
+    # The last is of an exporter that tells neither group nor client: it is known, and shows no group.
+    for name in ("app_kafka_rebalance_total", "rdkafka_cgrp_rebalance_cnt"):
+        assert not re.fullmatch(unwanted, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "fits"),
+    [
+        ("rdkafka_cgrp_rebalance_cnt", discovery.STATISTICS, True),
+        ("cgrp_assignment_size", discovery.STATISTICS, True),
+        ("app_librdkafka_cgrp_rebalance_age_milliseconds", discovery.STATISTICS, True),
+        ("kafka.cgrp.rebalance.cnt", discovery.STATISTICS, True),
+        ("cgroup_rebalance_cnt", discovery.STATISTICS, False),
+        ("kafka_consumer_heartbeat_rate", discovery.RATES, True),
+        ("kafka_consumer_rebalance_rate_per_hour", discovery.RATES, True),
+        ("kafka_consumer_fetch_rate", discovery.RATES, False),
+        ("node_heartbeat_rate", discovery.RATES, False),
+    ],
+)
+def test_statistics_and_rates_are_told_by_their_names(name: str, pattern: str, *, fits: bool) -> None:
+    """Whatever an exporter puts before them."""
+    assert bool(re.fullmatch(pattern, name)) is fits
+    assert discovery.likely(name) is None
 
 
 def test_a_group_is_read_by_its_label_or_by_its_client_ids() -> None:

@@ -3,7 +3,7 @@
 librdkafka asks for each group alone, in up to four requests, half of them for its coordinator. Here only what is a
 plain description of a classic group of consumers is taken. Who has none is left to librdkafka for `LEFT_S`: a group
 of another kind or none, one that may not be described, one whose coordinator is silent or too old. So nothing here says
-that a group is missing, or why it cannot be read: docs/design/0024.
+that a group is missing, or why it cannot be read: docs/design/0025.
 """
 
 import time

@@ -13,7 +13,7 @@ from typing import Any, Final
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import ROLLOUT, Application, Policy, WorkloadRef
 
 _MILLISECONDS: Final = re.compile(r"[1-9][0-9]{0,11}")
 
@@ -68,8 +68,14 @@ def template_patch(ref: WorkloadRef, application: Application, workload: Mapping
         workload: the object as it is now.
 
     Raises:
-        NothingToRevertError: somebody has written other values since.
+        NothingToRevertError: somebody has written other values since; or it is a Rollout, which takes no such patch.
     """
+    if ref.kind == ROLLOUT:
+        where = f"rollouts.argoproj.io/{ref.key.name} -n {ref.key.namespace}"
+        raise NothingToRevertError(
+            f"{ref}: the API server merges no part into a Rollout; take the operator's variables out by hand: kubectl "
+            f"edit {where}"
+        )
     before = application.entries_before
     if not application.entries or before is None:
         raise NothingToRevertError(f"{ref}: the change does not name its variables; use kubectl rollout undo")

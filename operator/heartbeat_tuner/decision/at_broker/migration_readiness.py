@@ -51,8 +51,8 @@ def readiness(policy: Policy, workload: Workload, group: Group, cluster: Cluster
     phrase = "nothing hinders a rolling update with {switch}: the group is converted when the first new member joins"
     ready = Finding(Reason.PROTOCOL_READY, say(phrase, switch=support.switch))
     first, *others = hindrances or [ready]
-    texts = (first.message, *(other.message for other in others), *_warnings(policy, workload, group, cluster))
-    return Finding(first.reason, join(". ", texts))
+    text = join("; ", (first.message, *(other.message for other in others)))
+    return Finding(first.reason, join(". ", (text, *_warnings(policy, workload, group, cluster))))
 
 
 def _of_brokers(cluster: Cluster) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from heartbeat_tuner.fitting.prometheus.sessions_in_force import SessionsInForce
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
 from heartbeat_tuner.metrics import quantities
 from heartbeat_tuner.metrics.conventions import known_conventions, platform
+from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.measured import Quantities
 from heartbeat_tuner.metrics.raw import queries, resolver
 from heartbeat_tuner.metrics.raw.resolver import GroupKey, PodKey
@@ -41,6 +42,9 @@ OF_MEMBERS: Final = (
     Quantity.COORDINATOR_ROUND_TRIP_MAX,
 )
 """What measuring needs of consumers; what a record or `doctor` tells beside is not read."""
+
+CONVENTIONS: Final = (*known_conventions.OF_GROUPS, GROUP_WATCHER)
+"""Whose series are read. The group watcher's count for groups whose clients show nothing."""
 
 AROUND: Final = tuple(
     sorted({metric.quantity for convention in platform.CONVENTIONS for metric in convention.metrics}, key=str)
@@ -83,13 +87,19 @@ def counts(
     known = [(entry, group) for entry in series if (group := _group_of(entry)) is not None]
     pods = resolver.by_pod(around, platform.CONVENTIONS, pods_in(series))
     groups = {group for _, group in known}
-    by_group = resolver.by_group([entry for entry, _ in known], known_conventions.OF_GROUPS, groups)
+    by_group = resolver.by_group([entry for entry, _ in known], CONVENTIONS, groups)
     counted: Counter[Cell] = Counter()
     for place, by_convention in sorted(by_group.items()):
         convention, observed = resolver.followed(by_convention, known_conventions.OF_GROUPS)
+        client = convention.libraries[0]
+        if not any(observed.values()):
+            library = sessions.client(place)
+            if library not in known_conventions.IN_POLICIES:
+                continue  # the group watcher itself does not say whose consumers it watches
+            observed, client = by_convention.get(GROUP_WATCHER, {}), known_conventions.measured_as(library)
         measured = quantities.measured(observed, pods, session_s=functools.partial(sessions.at, place))
         for (quantity, bucket), count in _of_group(place, measured, window).items():
-            counted[Cell(*place, convention.libraries[0], quantity, bucket)] = count
+            counted[Cell(*place, client, quantity, bucket)] = count
     return counted
 
 
@@ -99,9 +109,7 @@ def _group_of(series: Series) -> GroupKey | None:
     namespace, pod = labels.get(queries.NAMESPACE_LABEL), labels.get(queries.POD_LABEL)
     if not namespace or not pod:
         return None
-    convention = next(
-        (of_group for of_group in known_conventions.OF_GROUPS if of_group.metric_of(labels) is not None), None
-    )
+    convention = next((of_group for of_group in CONVENTIONS if of_group.metric_of(labels) is not None), None)
     group = None if convention is None else resolver.group_named(labels, convention)
     if convention is None or group is None or resolver.is_groupless(group, convention):
         return None

@@ -33,11 +33,14 @@ class SessionsInForce:
     def __init__(self, series: Iterable[Series]) -> None:
         groups: dict[tuple[str, str], set[str]] = {}
         shown: dict[tuple[str, str], list[Series]] = {}
+        self._clients: dict[GroupKey, str] = {}
         for entry in series:
             labels = entry.labels
             policy = labels.get(queries.NAMESPACE_LABEL, ""), labels.get("policy", "")
             if labels.get(queries.NAME_LABEL) == INFO.full_name:
-                groups.setdefault(policy, set()).add(labels.get("group", ""))
+                group = labels.get("group", "")
+                groups.setdefault(policy, set()).add(group)
+                self._clients[policy[0], group] = labels.get("client", "")
             elif labels.get("values") == ValuesLabel.SET:
                 shown.setdefault(policy, []).append(entry)
         self._shown: Mapping[GroupKey, list[Series]] = {
@@ -50,6 +53,10 @@ class SessionsInForce:
             for policy, names in groups.items()
             for group in names
         }
+
+    def client(self, group: GroupKey) -> str:
+        """Return the library that a policy says of a group's consumers; empty where none says it."""
+        return self._clients.get(group, "")
 
     def at(self, group: GroupKey, time_s: float) -> float | None:
         """Return the shortest session that was set in a group around a time, in seconds; None where nothing tells.

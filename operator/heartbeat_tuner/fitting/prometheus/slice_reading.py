@@ -125,7 +125,7 @@ class Asker:
         while waiting:
             part = waiting.pop(0)
             query = discovery.members_of_namespaces(
-                known_conventions.OF_GROUPS, part.namespaces, lookback=part.until - part.since
+                counting.CONVENTIONS, part.namespaces, lookback=part.until - part.since
             )
             try:
                 counted = await self._patiently(self._source.vector, query, part.until)
@@ -151,8 +151,8 @@ class Asker:
         window = time_slice.window
         parts = [Part(time_slice.namespaces, window.read_since, window.read_until)]
         series: list[Series] = []
-        for quantity in counting.OF_MEMBERS:
-            parts = await self._asked(series, *_names(quantity, known_conventions.OF_GROUPS), parts)
+        for quantity in (*counting.OF_MEMBERS, Quantity.EVICTIONS_SEEN):
+            parts = await self._asked(series, *_names(quantity, counting.CONVENTIONS), parts)
         pods = counting.pods_in(series)
         around: list[Series] = []
         parts = [part for part in parts if any(namespace in part.namespaces for namespace, _ in pods)]

@@ -22,15 +22,14 @@ from heartbeat_tuner.domain.errors import (
     NoTimeToWriteError,
     WriteConflictError,
 )
-from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupOverrides, GroupWrite
-from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.kafka_groups import GroupWrite
+from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.ports.kafka_clusters import GroupConfigs
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.stored_policies import Policies
-from heartbeat_tuner.reconcile.applications import promised_rate
+from heartbeat_tuner.reconcile.at_broker import due_writes
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.status import reporting
@@ -77,15 +76,9 @@ class GroupWriter:
         Raises:
             NotLeaderError: the leadership ended.
         """
-        policy, config, target = outcome.inputs.policy, outcome.inputs.group.config, outcome.decision.to_alter
-        if config is None or target is None:
+        write = due_writes.due_write(outcome, now)
+        if write is None:
             return body, outcome
-        write = _write(policy, config, target, now, reverts=outcome.decision.reverts)
-        if write.reverts is None:
-            write = dataclasses.replace(write, promise=promised_rate(outcome.decision.forecast))
-        harm = outcome.decision.finding.reason
-        if write.reverts is not None and harm is not Reason.TAKEN_BACK:
-            write = dataclasses.replace(write, harm=harm.value)
         refusal = self._refusal(outcome.key, write)
         if refusal is not None:
             return body, dataclasses.replace(outcome, failure=refusal)
@@ -150,41 +143,6 @@ class GroupWriter:
         stored = await self._policies.write_status(body, reporting.document(status))
         self._store.refresh(stored)
         return stored
-
-
-def _write(
-    policy: Policy, config: GroupConfig, target: LivenessSettings, now: datetime, *, reverts: bool
-) -> GroupWrite:
-    """Return what is to be written: what stays as it is in force is not made the group's own.
-
-    Back goes exactly what was the group's own before, and nothing else.
-    """
-    own, last = config.overrides, policy.group_write
-    values = GroupOverrides(
-        _own(own.session_timeout, config.session_timeout, target.session_timeout),
-        _own(own.heartbeat_interval, config.heartbeat_interval, target.heartbeat_interval),
-    )
-    taken_back = last.at if reverts and last is not None else None
-    if reverts and last is not None:
-        values = last.previous
-    at, before = now.replace(microsecond=0), last
-    if before is not None:
-        at, before = max(at, before.at + timedelta(seconds=1)), dataclasses.replace(before, before=None)
-    return GroupWrite(
-        policy.cluster,
-        policy.group_id,
-        values,
-        own,
-        at,
-        policy.spec,
-        before=before,
-        replaced=GroupOverrides(config.session_timeout, config.heartbeat_interval),
-        reverts=taken_back,
-    )
-
-
-def _own(own: timedelta | None, in_force: timedelta, wanted: timedelta) -> timedelta | None:
-    return own if wanted == in_force else wanted
 
 
 def _failed(outcome: Decided, reason: Reason, error: Exception) -> Decided:

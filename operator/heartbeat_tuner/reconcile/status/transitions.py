@@ -39,7 +39,9 @@ _OF_THE_OBJECTIVE: Final = frozenset(
 OF_READY: Final = frozenset(
     {
         Reason.WORKLOAD_NOT_FOUND,
+        Reason.WORKLOAD_UNSUPPORTED,
         Reason.CONTAINER_NOT_FOUND,
+        Reason.WORKLOAD_UNSUPPORTED,
         Reason.GROUP_NOT_FOUND,
         Reason.GROUP_UNREADABLE,
         Reason.GROUP_NOT_OWNED,

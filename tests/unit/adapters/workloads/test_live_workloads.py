@@ -67,6 +67,21 @@ def session_and_beat(found: Workload | MissingWorkload) -> tuple[timedelta, time
     return settings[Setting.SESSION_TIMEOUT], settings[Setting.HEARTBEAT_INTERVAL]
 
 
+async def test_a_rollout_is_looked_at_only_where_the_configuration_asks_for_it(
+    world: tuple[WatchedCluster, LiveWorkloads],
+) -> None:
+    """Else the operator has no right on them; the reason names the setting, and other policies go on."""
+    cluster, live = world
+    deployed = policy()
+    rolled = dataclasses.replace(deployed, workload=dataclasses.replace(deployed.workload, kind="Rollout"))
+    fill(cluster, deployed)
+    await live.cover([rolled, deployed])
+    found = await live.read(rolled)
+    assert isinstance(found, MissingWorkload)
+    assert (found.reason, "kubernetes.argoRollouts" in str(found.message)) == (Reason.WORKLOAD_UNSUPPORTED, True)
+    assert isinstance(await live.read(deployed), Workload)
+
+
 async def test_named_config_maps_come_with_the_first_list(world: tuple[WatchedCluster, LiveWorkloads]) -> None:
     """Ten thousand policies need no request each; nor does a variable that comes to be asked about."""
     cluster, live = world

@@ -7,8 +7,8 @@ import pytest
 from heartbeat_tuner.cli.kubectl import taking_back, workload_selectors
 from heartbeat_tuner.cli.kubectl.taking_back import NothingToRevertError
 from heartbeat_tuner.cli.reporting import reported_policies
-from heartbeat_tuner.domain.policies import Policy
-from tests.support import reports
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
+from tests.support import reports, worlds
 from tests.support.worlds import NOW
 
 UID = reports.policy()["status"]["applied"]["workloadUid"]
@@ -91,6 +91,14 @@ def test_a_change_that_does_not_name_its_variables_cannot_be_reverted() -> None:
     """Of an operator before this one; a person has another way."""
     with pytest.raises(NothingToRevertError, match="use kubectl rollout undo"):
         patch_of(policy(entries=None, previousEntries=None), deployment(NEW))
+
+
+def test_of_a_rollout_a_person_takes_the_values_out_by_hand() -> None:
+    """The API server knows strategic merges of its own kinds alone."""
+    rolled = WorkloadRef("Rollout", ObjectKey("shop", "orders"), "app")
+    application = Application(worlds.settings(), worlds.STORM, NOW, "u", entries={"S": "1"}, entries_before={})
+    with pytest.raises(NothingToRevertError, match=r"kubectl edit rollouts\.argoproj\.io/orders -n shop"):
+        taking_back.template_patch(rolled, application, {})
 
 
 def test_a_revert_of_the_operators_is_not_reverted() -> None:

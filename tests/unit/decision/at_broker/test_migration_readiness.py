@@ -12,6 +12,7 @@ from heartbeat_tuner.domain.liveness import ValueSource
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.metrics.conventions import known_conventions
 from tests.support import worlds
 
 NEW = dataclasses.replace(worlds.cluster(), group_version=1)
@@ -76,6 +77,12 @@ def test_what_hinders_most_is_the_reason(
 ) -> None:
     """What cannot be changed comes first, then what refuses, then what is not known; yes only without all of them."""
     assert said(policy, workload, group, cluster).reason is reason
+
+
+@pytest.mark.parametrize("library", known_conventions.IN_POLICIES)
+def test_of_each_library_that_policies_know_something_is_said(library: str) -> None:
+    """A card that is added says whether it has the protocol, or what its users can do instead."""
+    assert said(of_library(library)).message
 
 
 def test_everything_that_hinders_is_named_at_once() -> None:

@@ -1,0 +1,108 @@
+"""What is no eviction for silence, or may be none, in a group without client metrics: no certain one may be seen.
+
+Each disturbance has a group of its own, of one library with a poll limit; nothing is applied. The broker restarts last,
+since all groups of the sandbox are its.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain.liveness import Setting
+from sandbox import progress, request_log
+from sandbox.environment import Sandbox
+from sandbox.errors import SandboxError
+from sandbox.producer import Trickle
+from sandbox.request_log import RequestLog
+from sandbox.scenario import Operator
+from tests.e2e.operators import await_cycles
+from tests.lab.rows import Row
+from tests.unmetered import bound_command
+from tests.unmetered.trial import Trial
+
+LIBRARY: Final = "confluent-kafka-python"
+
+POLL_LIMIT_MS: Final = 10_000
+HANDLER_MS: Final = 20_000
+"""Longer than M, so that the member leaves while it handles a message, and joins again after it."""
+
+REOPEN_EVERY_S: Final = 25.0
+LASTS_S: Final = 90.0
+"""Several handlers, or several consumers one after the other."""
+
+AFTER_RESTART_S: Final = 110.0
+"""Longer than what a description is doubtful for that."""
+
+_REOPENING: Final = Path(__file__).parent / "reopening_consumer.py"
+
+
+def run(sandbox: Sandbox, operator: Operator, row: Row) -> Iterator[dict[str, Any]]:
+    """Yield a row of the report for each disturbance.
+
+    Args:
+        sandbox: its Prometheus scrapes the operator.
+        operator: at work in it.
+        row: of `LIBRARY`.
+    """
+    for name, act in (
+        ("handlers longer than M", _slow_handlers),
+        ("closed and opened again in the process", _reopened),
+        ("the broker restarts", _restarted),
+    ):
+        try:
+            line = _line(sandbox, operator, row, act)
+        except SandboxError as error:
+            line = {"ok": False, "error": " ".join(str(error).split())[:500]}
+        yield {"client": row.client, "disturbance": name, **line}
+        progress.say("unmetered", f"{name}: {line}")
+
+
+def _line(sandbox: Sandbox, operator: Operator, row: Row, act: Callable[[Trial, RequestLog], bool]) -> dict[str, Any]:
+    """Return what came of one disturbance: a new id that was called certain is a false alarm."""
+    trial = Trial(sandbox, row, purpose="disturbed")
+    log = RequestLog(sandbox.kafka.request_log)
+    try:
+        is_ok = act(trial, log)
+        await_cycles(operator, 2)
+        certain, doubtful = trial.counted("certain"), trial.counted("doubtful")
+    finally:
+        trial.team.delete()
+    return {
+        "evictions_seen": certain,
+        "doubtful": doubtful,
+        "false_alarms": certain,
+        "ok": is_ok and certain == 0,
+    }
+
+
+def _slow_handlers(trial: Trial, log: RequestLog) -> bool:
+    """Let handlers take longer than M; return whether members left for that, and were seen to come back."""
+    variable = catalogue.client(trial.row.client).env_preset[Setting.MAX_POLL_INTERVAL]
+    slow = {variable: str(POLL_LIMIT_MS), "HANDLER": "wait", "HANDLER_MS": str(HANDLER_MS)}
+    trial.deploy(mode="Recommend", more=slow)
+    began_s = time.time()
+    with Trickle(trial.team.sandbox.kafka.bootstrap, trial.team.name, every_s=1.0):
+        time.sleep(LASTS_S)
+    left = request_log.left(log.read_new(), trial.team.name, began_s, time.time())
+    return bool(left) and trial.counted("doubtful") > 0
+
+
+def _reopened(trial: Trial, log: RequestLog) -> bool:
+    """Let consumers be closed and made again; return whether they left the group for that."""
+    program = [*bound_command.command(trial.row)[:-1], str(_REOPENING)]
+    trial.deploy(mode="Recommend", more={"REOPEN_EVERY_S": str(REOPEN_EVERY_S)}, command=program)
+    began_s = time.time()
+    time.sleep(LASTS_S)
+    return bool(request_log.left(log.read_new(), trial.team.name, began_s, time.time()))
+
+
+def _restarted(trial: Trial, _log: RequestLog) -> bool:
+    """Restart the broker under a calm group."""
+    trial.deploy(mode="Recommend")
+    time.sleep(LASTS_S / 3)
+    trial.team.sandbox.kafka.stop()
+    trial.team.sandbox.kafka.start()
+    time.sleep(AFTER_RESTART_S)
+    return True
