@@ -124,6 +124,11 @@ RINGS = (
         steady=True,
         left_out="it plays 50 schedules in a quarter of an hour; 6 of them are in schedules; `make schedules` runs it",
     ),
+    Ring(
+        "release",
+        (_pytest("release", "--capture=no"),),
+        left_out="it builds the images twice from nothing; `make campaign` runs it; chart has the rest of a release",
+    ),
     Ring("demo", (_pytest("demo", "--capture=no"),), waits=True),
 )
 
