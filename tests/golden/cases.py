@@ -296,6 +296,7 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
     beats = section.take("acceptedBeats", round(watched / beat) * len(workload.pods))
     evictions = section.take("evictions", 0)
     enough = beats > 1  # for a time between two
+    as_described = section.take("asDescribed", False)
     record = Record(
         since=now - watched,
         until=now,
@@ -308,10 +309,11 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         longest_silence=section.time("longestSilence", beat if enough else None),
         longest_poll_gap=section.time("longestPollGap"),
         unobserved_pods=tuple(section.take("podsNotScraped", [])),
-        counted_evictions=evictions,
+        counted_evictions=0 if as_described else evictions,
         beats_timed_for=watched if enough else timedelta(0),
         evicted_pods=tuple(section.take("evictedPods", [])),
         poll_gap_pods=tuple(section.take("podsThatDidNotPoll", [])),
+        as_described=as_described,
         hidden=_hidden(section.section("hiddenFencings")),
     )
     section.end()

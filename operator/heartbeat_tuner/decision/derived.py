@@ -167,8 +167,13 @@ class Derived:
 
     @property
     def is_shown_by_weeks(self) -> bool:
-        """Whether evictions of weeks demand a change that the record of the hour does not."""
-        is_calm = not isinstance(self._inputs.record, Unwatched) and self.shown.reason is Reason.HEALTHY
+        """Whether evictions of weeks demand a change that the record of the hour does not.
+
+        The record may be without beats: that of a library whose evictions are known by the broker alone.
+        """
+        if isinstance(self._inputs.record, Unwatched):
+            return False
+        is_calm = self.shown.reason is Reason.HEALTHY or assessment.lacks_beats_alone(self.record)
         return is_calm and self.is_endangered
 
     def forecast(self, target: LivenessSettings | None) -> Forecast | None:

@@ -155,8 +155,10 @@ def record_contradicted_them_before(inputs: DecisionInput, _derived: Derived) ->
 
 
 def record_says_too_little(_inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Decide nothing by a record that shows neither health nor danger."""
-    return Decision(Verdict.UNKNOWN, derived.shown) if derived.shown.reason is Reason.TOO_LITTLE_DATA else None
+    """Decide nothing by a record that shows neither health nor danger, unless weeks of evictions show it."""
+    if derived.shown.reason is not Reason.TOO_LITTLE_DATA or derived.is_shown_by_weeks:
+        return None
+    return Decision(Verdict.UNKNOWN, derived.shown)
 
 
 def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -168,7 +170,7 @@ def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | N
 
 def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Cure what the record shows, whatever a model says, but an hour like others of weeks whose price a model knows."""
-    if derived.shown.reason is Reason.HEALTHY or derived.is_priced:
+    if derived.shown.reason in {Reason.HEALTHY, Reason.TOO_LITTLE_DATA} or derived.is_priced:
         return None
     decision = _cured(inputs, derived, derived.record, derived.shown)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))

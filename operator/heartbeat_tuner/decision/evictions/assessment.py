@@ -233,6 +233,11 @@ def _evictions_exceed_objective(record: Record, per_month: float) -> Finding | N
     )
 
 
+def lacks_beats_alone(record: Record) -> bool:
+    """Whether nothing but accepted heartbeats is missing for a record to show whether its group is healthy."""
+    return record.accepted_beats == 0 and not record.unobserved_pods and record.span >= ENOUGH_TIME
+
+
 def _record_is_too_short(record: Record, workload: WorkloadRef) -> Finding | None:
     """Find a record that cannot show that the group is healthy."""
     if record.unobserved_pods:
