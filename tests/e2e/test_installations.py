@@ -62,8 +62,14 @@ def start(sandbox: Sandbox, operators: Operators) -> Iterator[Start]:
 
 
 @pytest.fixture
-def team(new_team: NewTeam) -> Team:
-    """A team with a policy whose workload does not exist: it has a status all the same."""
+def team(new_team: NewTeam, sandbox: Sandbox) -> Team:
+    """A team with a policy whose workload does not exist: it has a status all the same.
+
+    Namespaces of earlier tests, whose end nobody awaits, would be counted too.
+    """
+    policies = ("get", "consumergrouppolicies", "--all-namespaces", "--output=name")
+    kubectl = sandbox.control_plane.kubectl
+    wait_until(lambda: kubectl(*policies) == "", part="shared", what="the end of other tests' policies", timeout_s=60)
     made = new_team("shared")
     made.apply_policy_spec()
     return made
