@@ -149,7 +149,8 @@ locks:  ## Pin the Python dependencies anew (needs uv)
 	printf 'hatchling>=1.27\nsetuptools>=80\n' | $(COMPILE) - -o requirements/build.lock
 
 clean:  ## Remove what was made here; the cache of programs stays
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -r {} +
 
 # Bytecode is made on first use: compiling all of it here would double the time of a first demo.
 # A lock is complete, so nothing is resolved (`--no-deps`): pip 23.2 looks past the lock for a package that another asks for

@@ -129,7 +129,7 @@ def test_all_commands_are_there() -> None:
         (["--client=java", "--client-version=5.0"], "the nearest known version is 4.4"),
         (
             ["--client=spring", "-fa", "--preset=x"],
-            "--preset x: Spring Kafka is known with spring, spring-underscores and",
+            "--preset x: Spring Kafka is known with spring, spring-underscores, spring-cloud-stream and",
         ),
         (["--client=spring", "--preset=plain"], "say which variables of a file to read: name the file"),
         (["--client=java", "-fa", "--env=rebalanceTimeout=X"], "plays its part; say it with --env maxPollInterval=X"),
