@@ -36,10 +36,12 @@ FROM tools AS build-fitting
 COPY requirements/fit.lock requirements/
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --require-hashes --no-build-isolation --wheel-dir /wheels -r requirements/fit.lock \
  && python -m venv --without-pip /opt/heartbeat-tuner \
- && /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-compile --no-deps --no-index /wheels/*.whl
+ && /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-compile --no-deps --no-index /wheels/*.whl \
+ && /opt/heartbeat-tuner/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/heartbeat-tuner/lib
 COPY --from=wheel /dist /dist
 RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-compile --no-deps --no-index /dist/*.whl \
- && /opt/heartbeat-tuner/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/heartbeat-tuner/lib
+ && /opt/heartbeat-tuner/bin/python -m compileall -q --invalidation-mode unchecked-hash \
+      /opt/heartbeat-tuner/lib/python3*/site-packages/heartbeat_tuner
 
 FROM ${PYTHON} AS fitting
 RUN apt-get update \

@@ -4,7 +4,7 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 from sandbox import cache, commands
 
@@ -12,6 +12,9 @@ _BUILD_TIMEOUT_S: Final = 1800.0
 """The fit's image downloads and unpacks 500 MB; a busy machine takes its time."""
 
 _QUERY_TIMEOUT_S: Final = 60.0
+
+_MOST_UNNAMED: Final = 40
+"""Stages of builds without a name, each with a layer or two of its own: those of about eight changes of the product."""
 
 _MACHINE_FILES: Final = tuple(
     Path(file)
@@ -65,26 +68,29 @@ def build(
 
 
 def forget(repository: str, *, but: int) -> None:
-    """Remove the older images of a repository from the store, and what interrupted builds and they alone left there.
+    """Remove the older images of a repository from the store, and what interrupted builds left there.
 
-    The caller holds the lock that all builds take: containers of a build under way would go, too.
+    Layers that no image has any more may be a next build's: they go only when there are many. The caller holds the lock
+    that all builds take: containers of a build under way would go, too.
 
     Args:
         repository: such as `localhost/heartbeat-tuner`.
         but: how many of the newest stay.
     """
     commands.run("images", "removing what builds left", [*_program(), "rm", "--all"])
-    listed = subprocess.run(
-        [*_program(), "images", "--json", "--filter", f"reference={repository}"],
-        capture_output=True,
-        check=True,
-        timeout=_QUERY_TIMEOUT_S,
-    )
-    old = sorted(json.loads(listed.stdout), key=lambda image: int(image["created"]), reverse=True)[but:]
+    old = sorted(_listed(f"reference={repository}"), key=lambda image: int(image["created"]), reverse=True)[but:]
     names = [name for image in old for name in image["names"] if name.startswith(f"{repository}:")]
     if names:
         commands.run("images", "removing older images", [*_program(), "rmi", *names])
-    commands.run("images", "removing layers that nothing uses", [*_program(), "rmi", "--prune"])
+    if len(_listed("dangling=true")) > _MOST_UNNAMED:
+        commands.run("images", "removing layers that nothing uses", [*_program(), "rmi", "--prune"])
+
+
+def _listed(which: str) -> list[dict[str, Any]]:
+    """Return the images of the store that a filter of buildah's lets through."""
+    words = [*_program(), "images", "--json", "--filter", which]
+    listed = subprocess.run(words, capture_output=True, check=True, timeout=_QUERY_TIMEOUT_S)
+    return cast("list[dict[str, Any]]", json.loads(listed.stdout))
 
 
 def write_archive(reference: str, archive: Path) -> None:

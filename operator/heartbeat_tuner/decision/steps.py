@@ -156,9 +156,8 @@ def record_contradicted_them_before(inputs: DecisionInput, _derived: Derived) ->
 
 def record_says_too_little(_inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Decide nothing by a record that shows neither health nor danger, unless weeks of evictions show it."""
-    if derived.shown.reason is not Reason.TOO_LITTLE_DATA or derived.is_shown_by_weeks:
-        return None
-    return Decision(Verdict.UNKNOWN, derived.shown)
+    is_silent = derived.shown.reason is Reason.TOO_LITTLE_DATA and not derived.is_shown_by_weeks
+    return Decision(Verdict.UNKNOWN, derived.shown) if is_silent else None
 
 
 def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | None:
