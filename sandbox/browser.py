@@ -20,6 +20,9 @@ from sandbox.errors import SandboxError
 from sandbox.processes import Process, wait_until
 
 _PACKAGES: Final = ("chromium-headless-shell", "fonts-dejavu-core")
+_PROGRAM: Final = "/usr/lib/chromium/chromium-headless-shell"
+"""Not the script on the PATH, which stays between: who ends that leaves the browser running."""
+
 _ANSWER_S: Final = 20.0
 _LARGEST: Final = 64 * 2**20
 """Bytes of an answer: a picture of a long page."""
@@ -111,7 +114,7 @@ class Browser:
         self._process = Process(
             "browser",
             [
-                "chromium-headless-shell",
+                _PROGRAM,
                 *unconfined,
                 *_OFFLINE,
                 "--disable-gpu",

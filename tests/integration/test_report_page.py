@@ -8,6 +8,7 @@ import pytest
 from heartbeat_tuner.report import page
 from sandbox import browser as browsers
 from sandbox.browser import Browser
+from sandbox.processes import wait_until
 from tests.support import reports
 
 pytestmark = [
@@ -96,3 +97,23 @@ async def test_who_cannot_see_it_hears_what_figures_and_tables_say(browser: Brow
     roles = {role for role, _ in spoken}
     assert {"table", "row", "rowheader", "columnheader", "main", "heading"} <= roles
     assert ("rowheader", "shop/payments") in spoken
+
+
+def test_nothing_of_a_browser_stays(tmp_path: Path) -> None:
+    """Whatever names its profile among the kernel's processes ends with it."""
+
+    def running() -> list[bytes]:
+        words = [path / "cmdline" for path in Path("/proc").iterdir() if path.name.isdigit()]
+        return [line for line in map(_read, words) if str(tmp_path).encode() in line]
+
+    with Browser(tmp_path):
+        assert running()
+    wait_until(lambda: not running(), part="browser", what="the end of its processes", timeout_s=20)
+
+
+def _read(path: Path) -> bytes:
+    """Return what a file has, or nothing where its process has ended meanwhile."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
