@@ -152,7 +152,7 @@ def test_the_chart_installs_from_its_archive_with_the_registry_s_image(dist: Pat
 def installed(dist: Path, control_plane: ControlPlane) -> Iterator[str]:
     """What kubectl prints when the manifest is applied; everything is deleted afterwards."""
     yield control_plane.kubectl("apply", f"--filename={dist / 'install.yaml'}")
-    control_plane.kubectl("delete", "--wait=false", f"--filename={dist / 'install.yaml'}")
+    control_plane.kubectl("delete", f"--filename={dist / 'install.yaml'}")
 
 
 def test_the_manifest_installs_everything_with_one_command(installed: str) -> None:

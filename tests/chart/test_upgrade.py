@@ -94,7 +94,7 @@ def cluster(helm: Helm, control_plane: ControlPlane, tmp_path: Path) -> Iterator
     yield Cluster(helm, control_plane, values)
     control_plane.kubectl("delete", "crd", "--ignore-not-found", "--selector=app.kubernetes.io/name=heartbeat-tuner")
     for namespace in (NAME, NAMESPACE):
-        control_plane.kubectl("delete", "namespace", namespace, "--wait=false")
+        control_plane.kubectl("delete", "namespace", namespace)
 
 
 def asked(objects: dict[tuple[str, str], dict[str, Any]]) -> dict[tuple[str, str], Any]:

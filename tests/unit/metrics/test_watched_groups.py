@@ -127,6 +127,16 @@ def test_policies_name_every_library_of_classic_groups() -> None:
         assert Quantity.EVICTIONS_SEEN in GROUP_WATCHER.needed
 
 
+def test_the_watcher_comes_last_for_libraries_that_have_an_exporter() -> None:
+    """It stands in for an exporter that nobody runs; where a library has none, it is all there is."""
+    for library in ("java", "kafkajs", "spring"):
+        *own, last = known_conventions.read_for(library)
+        assert last is GROUP_WATCHER
+        assert tuple(own) == known_conventions.of_library(library)
+    assert known_conventions.read_for("sarama") == (GROUP_WATCHER,)
+    assert GROUP_WATCHER not in known_conventions.read_for("streams")
+
+
 def test_the_operators_own_counts_show_no_library() -> None:
     """It counts those of every group, so that a group's library must not be inferred from them."""
     assert GROUP_WATCHER not in known_conventions.OF_GROUPS
