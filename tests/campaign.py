@@ -73,7 +73,11 @@ PARTS: Final = (
     Part("static-members", _ring("static-members"), "no id is given twice, whatever happens to pods and nodes"),
     Part("gitops", _ring("gitops"), "manifests that are reapplied for five minutes cost no rollout"),
     Part("install", _ring("install"), "the chart is installed, upgraded, rolled back and removed on a node"),
-    Part("release", _ring("release"), "the images of a release have the same digests when they are made again"),
+    Part(
+        "release",
+        _ring("release"),
+        "the operator's image has the same digest when it is made again, and bills list what images have",
+    ),
     Part("lab", (rings.PYTHON, "-m", "tests.lab"), "every client beats as its card says"),
 )
 
