@@ -36,7 +36,7 @@ def layouts(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Layouts
     return {name: images.make(source, "1.0.0", folder / name) for name in ("first", "second")}, folder
 
 
-NOT_YET = "the fit's image has other bytes when it is made again; docs/reference/release.md says so"
+NOT_YET = "Java's store of certificates notes when each was added; docs/reference/release.md says so"
 
 
 @pytest.mark.parametrize(
