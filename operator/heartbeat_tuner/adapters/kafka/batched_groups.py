@@ -40,7 +40,7 @@ MOST_LEFT: Final = 100_000
 
 _NOT_COORDINATOR: Final = 16
 _ROUNDS: Final = 2
-"""A coordinator that is none any more is looked up, and asked, once."""
+"""How often a group is asked in one look: once, and once more if its coordinator has moved."""
 
 _TYPES: Final = frozenset({"consumer", ""})
 """What members of consumer groups say, and groups that had none; librdkafka says why it refuses others."""

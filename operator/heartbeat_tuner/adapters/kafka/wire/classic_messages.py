@@ -16,7 +16,7 @@ CLASSIC_DESCRIBE_VERSION: Final = 5
 """The first in the flexible notation, with static ids: brokers of 2.4 and later have it."""
 
 UNCOUNTED: Final = -1
-"""Partitions of a member whose assignment is none of a consumer."""
+"""Stands for the partitions of a member whose assignment is not in the consumers' format."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from heartbeat_tuner.adapters.kafka.wire.broker_connection import (
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import GroupCoordinator, WireRequest
 
 MOST_COORDINATORS: Final = 100_000
-"""Groups whose coordinators are kept: policies come and go."""
+"""The most groups whose coordinators are remembered: groups come and go with their policies."""
 
 FOUND_AT_ONCE: Final = 500
 """Groups in one request for coordinators."""

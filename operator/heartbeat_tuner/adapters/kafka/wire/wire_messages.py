@@ -36,7 +36,7 @@ class WireRequest(Generic[_Answer]):
         body: without its header.
         read: reads the answer's body.
         flexible: whether headers have tagged fields, as newer versions have them.
-        old_header: whether the answer's header has none of them for all that, so that brokers of any age can give it.
+        old_header: whether the answer's header has no tagged fields all the same: brokers of any age can write it.
     """
 
     api_key: int
