@@ -44,8 +44,10 @@ RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cac
       /opt/heartbeat-tuner/lib/python3*/site-packages/heartbeat_tuner
 
 FROM ${PYTHON} AS fitting
+COPY release/java_certificates.py /
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends openjdk-17-jre-headless procps \
+ && python /java_certificates.py /etc/ssl/certs/java/cacerts && rm /java_certificates.py \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/ldconfig/aux-cache /var/log/* \
  && echo 'heartbeat-tuner:x:65532:65532::/tmp:/usr/sbin/nologin' >> /etc/passwd
 COPY --from=build-fitting /opt/heartbeat-tuner /opt/heartbeat-tuner

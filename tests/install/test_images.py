@@ -229,6 +229,15 @@ def test_spark_counts_on_a_read_only_root(fitting: Image) -> None:
     assert counted.stdout.strip().endswith("12")
 
 
+def test_java_trusts_the_certificates_of_the_base(fitting: Image) -> None:
+    """Its store was written again without the time of the build; a lake behind TLS needs it."""
+    listed = fitting.run("/usr/bin/keytool", "-list", "-cacerts", "-storepass", "changeit")
+    assert listed.returncode == 0, listed.stdout + listed.stderr
+    added = re.findall(r"^debian:.*, (\w+ \d+, \d+), trustedCertEntry", listed.stdout, re.MULTILINE)
+    assert len(added) > 100
+    assert set(added) == {"Jan 1, 1970"}
+
+
 def test_the_fits_command_runs(fitting: Image) -> None:
     """All of the fit's own modules are there."""
     helped = fitting.run(COMMAND, "fit", "--help")

@@ -36,12 +36,7 @@ def layouts(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Layouts
     return {name: images.make(source, "1.0.0", folder / name) for name in ("first", "second")}, folder
 
 
-NOT_YET = "Java's store of certificates notes when each was added; docs/reference/release.md says so"
-
-
-@pytest.mark.parametrize(
-    "target", ["operator", pytest.param("fitting", marks=pytest.mark.xfail(reason=NOT_YET, strict=True))]
-)
+@pytest.mark.parametrize("target", ["operator", "fitting"])
 def test_an_image_has_the_same_digest_when_it_is_made_again(layouts: Layouts, target: str) -> None:
     """Then whoever makes it can check what a registry has."""
     digests, _ = layouts
