@@ -11,7 +11,7 @@ from typing import Final
 import click
 import yaml
 
-from release import bills, chart, images, integrity, notes, plugin, provenance, python_packages
+from release import bills, chart, images, integrity, notes, olm, plugin, provenance, python_packages
 from release.source import CHECKOUT, Source, export
 from sandbox.errors import SandboxError
 
@@ -74,7 +74,11 @@ def _made(
         packed_chart = chart.Chart(source, version, registry, digests)
         with tempfile.TemporaryDirectory() as scratch:
             yield _write(into / f"{chart.NAME}-{version}.tgz", packed_chart.archive(Path(scratch)))
-            yield _write(into / "install.yaml", packed_chart.manifest(Path(scratch)))
+            manifest = packed_chart.manifest(Path(scratch))
+            yield _write(into / "install.yaml", manifest)
+            about = yaml.safe_load((source.folder / "charts" / chart.NAME / "Chart.yaml").read_text())
+            bundle = olm.bundle(yaml.safe_load_all(manifest), about, version)
+            yield _write(into / f"{chart.NAME}-{version}.olm.tgz", bundle)
 
 
 def _close(into: Path, source: Source, parameters: dict[str, str], signer: integrity.Signer | None) -> None:

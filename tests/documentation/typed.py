@@ -81,7 +81,16 @@ KUBECTL_FLAGS: Final = {
 }
 HELM: Final = {"install", "rollback", "template", "uninstall", "upgrade"}
 HELM_FLAGS: Final = {
-    *("--create-namespace", "--install", "--namespace", "--reuse-values", "--set", "--set-file", "--set-string"),
+    *(
+        "--create-namespace",
+        "--install",
+        "--namespace",
+        "--reuse-values",
+        "--set",
+        "--set-file",
+        "--set-string",
+        "--show-only",
+    ),
     *("--timeout", "--values", "--wait"),
 }
 
