@@ -402,10 +402,6 @@ _KEPT: Final = frozenset(
 """Annotations that a rollback leaves as they are."""
 
 
-class _Listing(list[Any]):
-    """A body that is a list: `write` makes a dict of what it is given."""
-
-
 async def _raw_patch(api: KubernetesApi, path: str, patch: Any, manager: str) -> None:
     """Send a JSON patch: the operator's own way to write has objects only."""
     answer = await api._client.call_api(

@@ -308,10 +308,6 @@ def _held_after(held: Holdings | None, policy: Policy, application: Application)
     )
 
 
-def _without(standing: Mapping[str, str | None], names: Collection[str]) -> dict[str, str | None]:
-    return {name: text for name, text in standing.items() if name not in names}
-
-
 class FakeModels:
     """The API server's ConsumerGroupModels; it may not know such objects, or fail."""
 

@@ -7,7 +7,6 @@ has locked, which others get, and so does a handler that holds a record for long
 """
 
 import dataclasses
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -17,9 +16,6 @@ from heartbeat_tuner.domain.liveness import Setting
 
 RECORD_LOCK: Final = "share.record.lock.duration.ms"
 """Key of a share group's configuration: how long a member may handle one record."""
-
-RECORD_LOCK_DEFAULT: Final = timedelta(seconds=30)
-"""What a broker that nobody configured prescribes."""
 
 _BOUNDS: Final = (
     "By a broker's default bounds the session timeout may be 45s to 60s, the heartbeat interval 5s to 15s; the bounds "

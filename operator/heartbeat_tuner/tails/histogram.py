@@ -10,7 +10,7 @@ Histograms of the same thing are merged by adding their counts, in any order.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -83,27 +83,6 @@ class Histogram:
         buckets = np.flatnonzero(counts)
         return cls(buckets.astype(np.int16), counts[buckets].astype(np.int64), refused=numbers.size - counted.size)
 
-    @classmethod
-    def from_counts(cls, counts: Mapping[int, int], *, refused: int = 0) -> "Histogram":
-        """Return the histogram that was stored as `{bucket: count}`.
-
-        Raises:
-            ValueError: a bucket or a count that the contract does not know.
-        """
-        for bucket, count in counts.items():
-            if not 0 <= bucket < BUCKETS:
-                raise ValueError(f"bucket {bucket}: must be 0..{BUCKETS - 1} in schema {SCHEMA}; was it another one?")
-            if count < 0:
-                raise ValueError(f"count {count} of bucket {bucket}: must not be negative")
-        if refused < 0:
-            raise ValueError(f"refused {refused}: must not be negative")
-        held = sorted(bucket for bucket, count in counts.items() if count)
-        return cls(
-            np.array(held, dtype=np.int16),
-            np.array([counts[bucket] for bucket in held], dtype=np.int64),
-            refused=refused,
-        )
-
     def to_counts(self) -> dict[int, int]:
         """Return `{bucket: count}`: what is stored."""
         return dict(zip(self.buckets.tolist(), self.counts.tolist(), strict=True))
@@ -117,16 +96,6 @@ class Histogram:
     def largest_s(self) -> float | None:
         """Upper edge of the last bucket that holds a value, in seconds; None without values."""
         return float(EDGES_S[int(self.buckets[-1]) + 1]) if self.buckets.size else None
-
-
-def merge(histograms: Iterable[Histogram]) -> Histogram:
-    """Return the histogram of all their values together."""
-    parts = list(histograms)
-    counts = np.zeros(BUCKETS, dtype=np.int64)
-    for part in parts:
-        counts[part.buckets] += part.counts
-    buckets = np.flatnonzero(counts)
-    return Histogram(buckets.astype(np.int16), counts[buckets], refused=sum(part.refused for part in parts))
 
 
 def dense(histograms: Iterable[Histogram]) -> npt.NDArray[np.float64]:

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from heartbeat_tuner.tails import gamma, neighbours
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import MIDDLES_S
-from heartbeat_tuner.tails.model import Z_95
 
 _SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
 _HALF_AN_EVENT: Final = 0.5  # that may have been missed, whatever was counted
@@ -136,12 +135,6 @@ class Duration:
     def mean_s(self) -> float:
         """Mean duration."""
         return math.exp(self.mean_log + 0.5 * self.sd_log**2)
-
-    @property
-    def mean_upper_s(self) -> float:
-        """95 % upper bound of the mean duration (Cox' method for lognormal means)."""
-        sd = math.sqrt(self.sd_log**2 / self.worth + self.sd_log**4 / (2.0 * self.worth))
-        return self.mean_s * math.exp(Z_95 * sd)
 
     def sf(self, time_s: float) -> float:
         """Return the probability that the next one lasts longer than a time > 0; the doubt in the law is in it."""

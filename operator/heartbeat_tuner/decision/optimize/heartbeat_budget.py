@@ -74,11 +74,6 @@ class Demand:
     by_namespace: Mapping[str, float]
     wishes: Sequence[Wish]
 
-    @property
-    def spent_per_s(self) -> float:
-        """How many there are whatever is decided."""
-        return sum(self.by_namespace.values())
-
     def counted(self, per_s: float) -> float:
         """Return how many count as spent: of several namespaces none for more than its share of a budget."""
         most = per_s * LARGEST_SHARE if len(self.by_namespace) > 1 else math.inf
