@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trustme
 
-from heartbeat_tuner import settings
+from heartbeat_tuner import __version__, settings
 from heartbeat_tuner.domain.grants import Grant
 from heartbeat_tuner.leader_election.candidates import Candidates
 from heartbeat_tuner.leader_election.leadership import Timing
@@ -298,7 +298,7 @@ def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendere
     assert images == [
         "registry.example/heartbeat-tuner:built-by-you",
         f"registry.example/heartbeat-tuner@sha256:{'0' * 64}",
-        "registry.example/heartbeat-tuner:0.1.0.dev0",
+        f"registry.example/heartbeat-tuner:{__version__}",
     ]
 
 

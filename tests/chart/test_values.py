@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from heartbeat_tuner import settings
+from heartbeat_tuner import __version__, settings
 from heartbeat_tuner.domain import durations
+from release.versions import semantic
 from tests.chart.rendering import CHART, KUBERNETES, VARIANTS, Helm, RefusedError
 from tests.documentation import links
 from tests.documentation.markdown import Page
@@ -134,13 +135,13 @@ def test_an_old_kubernetes_is_refused(helm: Helm) -> None:
         helm.run("template", str(CHART), "--kube-version=1.33.9", values=[VARIANTS["minimal"]])
 
 
-def test_the_chart_is_of_the_version_of_the_code() -> None:
-    """The image that it names unless told is that of the same release."""
+def test_the_chart_and_the_package_are_of_the_version_of_the_code() -> None:
+    """The image that the chart names by default is that of the same release."""
     text = (CHECKOUT / "pyproject.toml").read_text()
     (version,) = re.findall(r'^version = "(.+)"$', text, flags=re.MULTILINE)
     chart = yaml_texts.document((CHART / "Chart.yaml").read_text())
-    assert chart["appVersion"] == version
-    assert chart["version"] == version.replace(".dev", "-dev.")
+    assert chart["appVersion"] == version == __version__
+    assert chart["version"] == semantic(version)
 
 
 def test_the_schema_bounds_as_the_settings_do() -> None:
