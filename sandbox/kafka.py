@@ -160,6 +160,7 @@ class Kafka:
             "java",
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData",
             *mapped_classes(self._version),
             f"-Dlog4j2.configurationFile={_LOG4J}",
         ]
