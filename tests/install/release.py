@@ -79,6 +79,10 @@ class Release:
             raise SandboxError(f"The quick start failed.\n{typed.stdout}")
         return typed.stdout
 
+    def install(self) -> None:
+        """Install it into its namespace, which is there, and wait until its pods are ready."""
+        self._run("installing", "install", NAME, CHART, f"--values={self._values}", wait=True)
+
     def upgrade(self, *settings: str) -> None:
         """Upgrade it with other values, each like `operator.interval=5s`, and wait until its pods are ready."""
         given = [f"--set={setting}" for setting in settings]
