@@ -3,6 +3,7 @@
 Collected only when it is named: `test_fit_on_pods.py` runs it where a node may be made.
 """
 
+import base64
 import contextlib
 import dataclasses
 import json
@@ -21,14 +22,15 @@ from sandbox.scenario import Tenant
 from tests.chart.rendering import NAME
 from tests.install.release import Release
 from tests.install.stage import FITTED_DAYS, FITTED_GROUPS, days_of, image_values, provide_volume
+from tests.support import documents
 from tests.support.documents import CHECKOUT
 
 RUN_DIR: Final = CHECKOUT / "build" / "fit-k8s"
 RESULT: Final = CHECKOUT / "build" / "fit-k8s.json"
 EXECUTORS: Final = 2
-SECRET: Final = "heartbeat-tuner-spark"  # noqa: S105 - its name
-TEXT: Final = "c0ffee" * 10
-_ENDS_S: Final = 600.0
+PAGE: Final = "docs/how-to/fit.md"
+_ADDRESS: Final = "https://kubernetes.default.svc"
+_ENDS_S: Final = 900.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +60,6 @@ class Stage:
         kubectl = cluster.control_plane.kubectl
         kubectl("create", "namespace", NAME)
         kubectl("label", "namespace", NAME, "pod-security.kubernetes.io/enforce=restricted")
-        kubectl("create", "secret", "generic", SECRET, f"--from-literal=secret={TEXT}", f"--namespace={NAME}")
         for namespace in {item.namespace for item in fitted}:
             Tenant(cluster, namespace).create()
         provide_volume(cluster, self._volume)
@@ -77,31 +78,36 @@ class Stage:
                 "since": f"{24 * FITTED_DAYS}h",
                 "cluster": "main",
                 "resources": {"requests": {"cpu": "100m"}},
-                "spark": {
-                    "executors": EXECUTORS,
-                    "cpuRequest": "100m",
-                    "authSecret": {"secret": SECRET, "key": "secret"},
-                },
+                "spark": {"cpuRequest": "100m"},
             },
         }
 
-    def fit(self, name: str) -> Fitted:
-        """Run the CronJob's job to its end, and take away what it leaves."""
+    def type_the_page(self) -> None:
+        """Turn executors on and start a job, as the page has it; pods here resolve no names."""
+        (commands,) = documents.code_blocks(PAGE, "shell")
+        self.release.type("page", commands.replace(_ADDRESS, self.cluster.control_plane.url))
+
+    def ended(self, name: str) -> Fitted:
+        """Await the end of a job, and take away what it leaves."""
         executors: dict[str, Any] = {}
         began = time.monotonic()
-        self.release.kubectl("create", "job", name, f"--from=cronjob/{NAME}-fit")
 
-        def ended() -> bool:
+        def is_over() -> bool:
             pods = self.release.get("pods", labels="spark-role=executor")["items"]
             executors.update({pod["metadata"]["name"]: pod for pod in pods})
             status = self.release.get("jobs", name).get("status", {})
             return any(condition["type"] in {"Complete", "Failed"} for condition in status.get("conditions", ()))
 
-        wait_until(ended, part="fit", what="its end", timeout_s=_ENDS_S, poll_s=0.5)
+        wait_until(is_over, part="fit", what="its end", timeout_s=_ENDS_S, poll_s=0.5)
         seconds = time.monotonic() - began
         said = self.release.kubectl("logs", f"job/{name}", "--tail=60")
         assert self.release.get("jobs", name)["status"].get("succeeded") == 1, said
         return Fitted(self._take_days(), self._take_models(), executors, seconds)
+
+    def secret(self) -> str:
+        """Return the text by which driver and executors know each other."""
+        held = json.loads(self.release.kubectl("get", "secret", "heartbeat-tuner-spark", "--output=json"))
+        return base64.b64decode(held["data"]["secret"]).decode()
 
     def _take_days(self) -> dict[str, bytes]:
         taken = {}
@@ -137,12 +143,13 @@ def stage() -> Iterator[Stage]:
 def test_executors_as_pods_give_what_one_pod_gives(stage: Stage) -> None:
     """The same days and models to the byte; pods that are restricted, and gone; no right that is not used."""
     stage.release.install()
-    alone = stage.fit("alone")
+    stage.release.kubectl("create", "job", "alone", f"--from=cronjob/{NAME}-fit")
+    alone = stage.ended("alone")
     assert set(alone.models) == {(item.namespace, item.group) for item in stage.fitted}
     assert len(alone.days) == FITTED_DAYS
     assert not alone.executors
-    stage.release.upgrade(f"fitting.master=k8s://{stage.cluster.control_plane.url}")
-    shared = stage.fit("shared")
+    stage.type_the_page()
+    shared = stage.ended("fit-now")
     identical = (alone.days, alone.models) == (shared.days, shared.models)
     RESULT.write_text(
         json.dumps(
@@ -159,7 +166,7 @@ def test_executors_as_pods_give_what_one_pod_gives(stage: Stage) -> None:
     assert identical
     assert len(shared.executors) == EXECUTORS
     for pod in shared.executors.values():
-        _check_pod(pod)
+        _check_pod(pod, stage.secret())
     wait_until(
         lambda: not stage.release.get("pods", labels="spark-role=executor")["items"],
         part="fit",
@@ -169,14 +176,14 @@ def test_executors_as_pods_give_what_one_pod_gives(stage: Stage) -> None:
     _check_rights(stage)
 
 
-def _check_pod(pod: Mapping[str, Any]) -> None:
+def _check_pod(pod: Mapping[str, Any], secret: str) -> None:
     """What Spark made of the template, and what it must not hold."""
     spec, (container,) = pod["spec"], pod["spec"]["containers"]
     assert pod["metadata"]["ownerReferences"][0]["kind"] == "Pod"  # the driver's: they go with it
     assert (spec["serviceAccountName"], spec["automountServiceAccountToken"]) == (f"{NAME}-fit", False)
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert container["resources"]["limits"]["memory"] == container["resources"]["requests"]["memory"] == "2Gi"
-    assert TEXT not in json.dumps(pod)
+    assert secret not in json.dumps(pod)
     assert "_SPARK_AUTH_SECRET" not in {entry["name"] for entry in container["env"]}
 
 
