@@ -9,7 +9,7 @@ MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
 RELEASE := $(VENV)/.release
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark fit-k8s lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ spark e2e hostile: $(INSTALLED) $(SPARK)  ## Run one ring that also installs Spa
 e2e-install: $(INSTALLED)  ## Build the images, and live through a release of the chart on a node with real containers (root)
 	@$(PYTHON) tests/rings.py install
 	@$(PYTHON) -m tests.install.stopwatch
+
+fit-k8s: $(INSTALLED) $(SPARK)  ## Fit with two executors as pods on a node with real containers, as the chart has it (root); build/fit-k8s.json
+	@$(PYTHON) tests/rings.py $@
 
 bench-idle: $(INSTALLED)  ## Measure what 200 healthy policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle

@@ -74,6 +74,11 @@ PARTS: Final = (
     Part("gitops", _ring("gitops"), "manifests that are reapplied for five minutes cost no rollout"),
     Part("install", _ring("install"), "the chart is installed, upgraded, rolled back and removed on a node"),
     Part(
+        "fit-k8s",
+        _ring("fit-k8s"),
+        "a fit with two executors as restricted pods gives the days and models of one pod, and uses every right it has",
+    ),
+    Part(
         "release",
         _ring("release"),
         "the operator's image has the same digest when it is made again, and bills list what images have",

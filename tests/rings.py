@@ -132,6 +132,11 @@ RINGS = (
         (_pytest("release", "--capture=no"),),
         left_out="it builds the images twice from nothing; `make campaign` runs it; chart has the rest of a release",
     ),
+    Ring(
+        "fit-k8s",
+        (_pytest("executors", "--capture=no"),),
+        left_out="it fits twice on a node with real containers; spark has a cluster's workers; `make fit-k8s` runs it",
+    ),
     Ring("demo", (_pytest("demo", "--capture=no"),), waits=True),
 )
 

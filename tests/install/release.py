@@ -46,29 +46,53 @@ class Release:
         Raises:
             SandboxError: a command failed; the message is what all said.
         """
-        folder = self._cluster.run_dir / "quick-start"
-        folder.mkdir()
         (policy,) = documents.code_blocks(documents.QUICK_START, "yaml")
-        (folder / "orders.yaml").write_text(policy)
         (commands,) = documents.code_blocks(documents.QUICK_START, "shell")
-        (folder / CHART.parent.name).symlink_to(CHART.parent)
-        (folder / "helm").symlink_to(self._helm)
-        (folder / "kubectl").symlink_to(self._cluster.control_plane.kubectl_path)
         values = yaml.safe_load(self._values.read_text())
         given = {
-            "PATH": f"{folder}:{os.environ['PATH']}",
-            "HOME": str(folder),
-            "KUBECONFIG": str(self._cluster.control_plane.kubeconfig),
             "IMAGE": values["image"]["repository"],
             "TAG": values["image"]["tag"],
             "PROMETHEUS": values["prometheus"]["url"],
             "KAFKA": values["kafka"]["clusters"]["main"]["bootstrapServers"],
         }
-        with progress.step("install", "typing the quick start"):
+        return self.type("quick-start", commands, given, files={"orders.yaml": policy})
+
+    def type(
+        self,
+        name: str,
+        commands: str,
+        given: Mapping[str, str] | None = None,
+        *,
+        files: Mapping[str, str] | None = None,
+    ) -> str:
+        """Type commands of a page, in a folder where they find the chart, helm and kubectl; return their output.
+
+        Args:
+            name: of the folder, and what progress lines call it.
+            commands: of a shell.
+            given: variables.
+            files: what else is in the folder.
+
+        Raises:
+            SandboxError: a command failed; the message is what all said.
+        """
+        folder = self._cluster.run_dir / name
+        folder.mkdir()
+        for path, content in (files or {}).items():
+            (folder / path).write_text(content)
+        (folder / CHART.parent.name).symlink_to(CHART.parent)
+        (folder / "helm").symlink_to(self._helm)
+        (folder / "kubectl").symlink_to(self._cluster.control_plane.kubectl_path)
+        ours = {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "HOME": str(folder),
+            "KUBECONFIG": str(self._cluster.control_plane.kubeconfig),
+        }
+        with progress.step("install", f"typing the {name}"):
             typed = subprocess.run(
                 ["bash", "-ec", commands],
                 cwd=folder,
-                env=os.environ | given,
+                env=os.environ | ours | (given or {}),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -76,8 +100,12 @@ class Release:
                 check=False,
             )
         if typed.returncode != 0:
-            raise SandboxError(f"The quick start failed.\n{typed.stdout}")
+            raise SandboxError(f"The {name} failed.\n{typed.stdout}")
         return typed.stdout
+
+    def install(self) -> None:
+        """Install it into its namespace, which is there, and wait until its pods are ready."""
+        self._run("installing", "install", NAME, CHART, f"--values={self._values}", wait=True)
 
     def upgrade(self, *settings: str) -> None:
         """Upgrade it with other values, each like `operator.interval=5s`, and wait until its pods are ready."""

@@ -52,18 +52,18 @@ def staged() -> Iterator[Stage]:
     binaries, watch, fitted = Binaries(), Stopwatch(RESULT), fleet(FITTED_GROUPS, namespaces=1)
     with contextlib.ExitStack() as parts:
         with watch.step("boot"):
-            history = _history(RUN_DIR / "days", fitted, binaries)
+            history = days_of(RUN_DIR / "days", fitted, binaries)
             archives = [images.build(target) for target in images.TARGETS]
             cluster = parts.enter_context(Cluster(RUN_DIR, images=archives, history=history))
             shop = Tenant(cluster, SHOP)
             shop.create()
             for namespace in {item.namespace for item in fitted}:
                 Tenant(cluster, namespace).create()
-            _provide_volume(cluster, RUN_DIR / "history")
+            provide_volume(cluster, RUN_DIR / "history")
         yield Stage(cluster, Release(cluster, binaries, _values(cluster)), shop, watch, fitted)
 
 
-def _history(folder: Path, fitted: Sequence[GroupTruth], binaries: Binaries) -> Path:
+def days_of(folder: Path, fitted: Sequence[GroupTruth], binaries: Binaries) -> Path:
     """Make days of history; return their folder."""
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     # The newest day that a fit reads may be the one before yesterday: a day settles for a while.
@@ -72,27 +72,29 @@ def _history(folder: Path, fitted: Sequence[GroupTruth], binaries: Binaries) -> 
     return backfill(folder, fitted, binaries, **seconds).folder
 
 
-def _values(cluster: Cluster) -> dict[str, Any]:
-    def image(name: str) -> dict[str, str]:
-        repository, _, tag = images.reference(name).rpartition(":")
-        return {"repository": repository, "tag": tag, "pullPolicy": "Never"}
+def image_values(target: str) -> dict[str, str]:
+    """Return what the chart is told of one of our images, which the node has."""
+    repository, _, tag = images.reference(target).rpartition(":")
+    return {"repository": repository, "tag": tag, "pullPolicy": "Never"}
 
+
+def _values(cluster: Cluster) -> dict[str, Any]:
     return {
-        "image": image("operator"),
+        "image": image_values("operator"),
         "prometheus": {"url": cluster.prometheus.url},
         "kafka": {"clusters": {"main": {"bootstrapServers": cluster.kafka.bootstrap}}},
         "operator": {"interval": INTERVAL},
         "webhook": {"enabled": True},
         "fitting": {
             "enabled": True,
-            "image": image("fitting"),
+            "image": image_values("fitting"),
             "since": f"{24 * FITTED_DAYS}h",
             "cluster": "main",
         },
     }
 
 
-def _provide_volume(cluster: Cluster, folder: Path) -> None:
+def provide_volume(cluster: Cluster, folder: Path) -> None:
     """Have a volume that the fit's claim is bound to, as no provisioner would make one here."""
     folder.mkdir()
     here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [programs.NODE]}

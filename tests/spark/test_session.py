@@ -45,9 +45,7 @@ def test_spark_speaks_into_the_log_alone(spark: SparkSession, tmp_path_factory: 
     assert "SparkArithmeticException" in log.read_text()
 
 
-@pytest.mark.parametrize(
-    "master", ["nonsense", "local[a]", "spark://", "spark://host", "sc://host:15002", "local[*] ", ""]
-)
+@pytest.mark.parametrize("master", ["nonsense", "local[a]", "spark://", "spark://host", "local[*] ", ""])
 def test_a_master_that_is_none_is_refused(master: str) -> None:
     """Spark would say so in a stack trace, and of some in a minute."""
     with pytest.raises(SessionError, match=r"Spark knows no such master; write local\[\*\]"):
@@ -60,6 +58,22 @@ def test_a_master_that_is_none_is_refused(master: str) -> None:
 def test_a_master_that_is_one_is_taken(master: str) -> None:
     """What cannot be seen in a moment is not looked at."""
     session.check(master)
+
+
+def test_spark_connect_is_refused_before_anything_is_read(environ: dict[str, str]) -> None:
+    """It has no RDDs: a lake would end in a trace, and a variable would lead there behind any master's back."""
+    with pytest.raises(SessionError, match=r"--master sc://host:15002 asks for Spark Connect, .*spark://HOST:7077"):
+        session.check("sc://host:15002")
+    for name, value in (("SPARK_REMOTE", "sc://host:15002"), ("SPARK_CONNECT_MODE_ENABLED", "1")):
+        environ[name] = value
+        with pytest.raises(SessionError, match=rf"the variable {name}={value} asks for Spark Connect, .*; unset it"):
+            session.check("local[*]")
+        del environ[name]
+
+
+def test_a_variable_that_prefers_connect_changes_nothing(spark: SparkSession) -> None:
+    """`SPARK_API_MODE=connect` starts a server of its own otherwise."""
+    assert spark.sparkContext.getConf().get("spark.api.mode") == "classic"
 
 
 def test_a_cluster_that_does_not_answer_is_told_at_once() -> None:

@@ -43,6 +43,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "spark.speculation": "false",  # a second reader of the same slice would double the load on Prometheus
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "WARN",
+    "spark.api.mode": "classic",  # whatever SPARK_API_MODE says: see `_check_no_connect`
 }
 
 _ON_ONE_MACHINE: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
@@ -52,6 +53,12 @@ _OWN: Final = re.compile(r"^heartbeat_tuner\.[\w.]+Error: (.+)$", re.MULTILINE)
 
 _PATIENCE_S: Final = 5.0
 _WORKERS_WITHIN_S: Final = 60.0
+_PODS_WITHIN_S: Final = 600.0
+"""A node that has not had the image yet pulls a gigabyte."""
+
+_CONNECT_VARIABLES: Final = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""With one of these PySpark gives a session of Spark Connect, whatever the master is."""
+
 _SHOWN: Final = 300
 _CAUSES: Final = 20
 """Causes of causes that are followed: a chain may be a ring."""
@@ -103,6 +110,7 @@ def check(master: str) -> None:
     Raises:
         SessionError: one of these is not so.
     """
+    _check_no_connect(master)
     if not _FORMS.fullmatch(master):
         raise SessionError(
             f"--master {master!r}: Spark knows no such master; write local[*], local[4], spark://HOST:7077, "
@@ -168,6 +176,17 @@ def last_words(log: Path) -> str:
     return sentences[-1].strip()[:_SHOWN] if sentences else ""
 
 
+def _check_no_connect(master: str) -> None:
+    """See that no session of Spark Connect is asked for: it has no RDDs, by which lakes are counted, and no JVM."""
+    settings = [f"--master {master}"] if master.startswith("sc://") else []
+    settings += [f"the variable {name}={os.environ[name]}" for name in _CONNECT_VARIABLES if name in os.environ]
+    if settings:
+        raise SessionError(
+            f"{settings[0]} asks for Spark Connect, which has no RDDs, and fit counts with them; "
+            + ("give the cluster's own master, such as spark://HOST:7077" if "--master" in settings[0] else "unset it")
+        )
+
+
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if home and not (Path(home) / "bin" / "java").exists():
@@ -218,14 +237,15 @@ def _await_workers(spark: SparkSession, master: str) -> None:
     """Wait for a cluster's first worker: Spark itself would wait for one for ever."""
     if master.startswith("local"):
         return
-    until = time.monotonic() + _WORKERS_WITHIN_S
+    within_s, fix = _WORKERS_WITHIN_S, "see that workers run and have a free core and 1 GiB of memory"
+    if master.startswith("k8s://"):
+        within_s = _PODS_WITHIN_S
+        fix = "see what the events of the pods with the label spark-role=executor say, and whether any may be created"
+    until = time.monotonic() + within_s
     try:
         while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:  # noqa: PLR2004, SLF001 - the driver is one
             if time.monotonic() > until:
-                raise SessionError(
-                    f"--master {master}: no worker took the job within {_WORKERS_WITHIN_S:.0f} s; see that workers run "
-                    "and have a free core and 1 GiB of memory"
-                )
+                raise SessionError(f"--master {master}: no worker took the job within {within_s:.0f} s; {fix}")
             time.sleep(0.1)
     except Py4JError as error:
         raise SessionError(f"--master {master}: Spark ended while it waited for workers: {first_line(error)}") from None
