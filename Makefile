@@ -9,7 +9,7 @@ MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
 RELEASE := $(VENV)/.release
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark fit-k8s lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark fit-k8s lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean bench-watched-world
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,11 +90,14 @@ bench-quality: $(SPARK)  ## Judge the values on fleets whose truth is known, by 
 bench-witness: $(INSTALLED)  ## Measure what the group watcher costs of 1000 groups with 10 members each, in 6 minutes; build/bench/witness.json
 	@$(PYTHON) -m bench.group_watch $(ARGS)
 
-bench-watched: $(INSTALLED)  ## How near a fit comes to the eviction rates of 200 groups that only the group watcher shows; build/bench/watched-rates.json
+bench-watched: $(INSTALLED)  ## How near a fit comes to the eviction rates of 200 groups that only the group watcher shows, and what chance leaves; build/bench/watched-rates.json
 	@$(PYTHON) -m bench.watched_rates $(ARGS)
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
 	@$(PYTHON) -m bench.fit_world
+
+bench-watched-world: $(INSTALLED) $(SPARK)  ## The same for 40 groups of 14 days in a real Prometheus, by the command fit; build/bench/watched-world.json
+	@$(PYTHON) -m bench.watched_world $(ARGS)
 
 lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writes build/lab.json and docs/lab.md
 	@$(PYTHON) -m tests.lab

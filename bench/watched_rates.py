@@ -3,7 +3,8 @@
 `python -m bench.watched_rates`: 200 groups at a session of 10 s, 14 days, each with a rate of its own, in one
 namespace. An eviction counts as certain only if a description shows the member out of its group: it is away for 12 s on
 average, and described every `--look-every` seconds, 5 as for so many groups. What was counted is scraped, cut into the
-windows of the fit, counted and fitted by the fit's own parts, without Prometheus and Spark.
+windows of the fit, counted and fitted by the fit's own parts, without Prometheus and Spark. `watched_chance` says
+beside it what chance alone leaves, over many draws.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from bench import watched_chance
+from bench.watched_chance import World
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.models import model_estimate
 from heartbeat_tuner.fitting.prometheus import counting, slices
@@ -138,10 +141,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a fit makes of the group watcher's counters.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--look-every", type=float, default=5.0, help="seconds between two descriptions of a group")
+    parser.add_argument("--draws", type=int, default=watched_chance.DRAWS, help="of the groups, for what chance leaves")
     asked = parser.parse_args()
     began_s = time.process_time()
+    world = World(GROUPS, DAYS, *RATES, AWAY_S, FACTOR)
     groups = truth(asked.seed, asked.look_every)
     report = {"look_every_s": asked.look_every, "seed": asked.seed, **figures(groups, fitted(groups))}
+    report["by_chance"] = watched_chance.figures(world, asked.look_every, (FEW, MANY), draws=asked.draws)
     report["cpu_s"] = round(time.process_time() - began_s, 1)
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=1) + "\n")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from sandbox import network, prerequisites, progress
+from sandbox import kafka, network, prerequisites, progress
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.kafka import Kafka
@@ -32,15 +32,23 @@ class Environment(abc.ABC):
         users: who may log in to the API server besides the administrator.
         history: what Prometheus knows before it starts, from `sandbox.backfill`.
         address: where all of them listen.
+        kafka_version: of the broker, one of `sandbox.kafka`.
     """
 
     def __init__(
-        self, run_dir: Path, *, users: Sequence[str], history: Path | None = None, address: str = network.LOOPBACK
+        self,
+        run_dir: Path,
+        *,
+        users: Sequence[str],
+        history: Path | None = None,
+        address: str = network.LOOPBACK,
+        kafka_version: str = kafka.VERSION,
     ) -> None:
         self.run_dir = run_dir
         self._history = history
         self._users = users
         self._address = address
+        self._kafka_version = kafka_version
         self._parts = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -64,7 +72,9 @@ class Environment(abc.ABC):
             )
             progress.say("prometheus", f"answers at {self.prometheus.url}")
             (tap_port,) = network.free_ports(1)
-            self.kafka = starting.enter_context(Kafka(self.run_dir, tap_port=tap_port, address=self._address))
+            self.kafka = starting.enter_context(
+                Kafka(self.run_dir, tap_port=tap_port, address=self._address, version=self._kafka_version)
+            )
             progress.say("kafka", f"answers at {self.kafka.bootstrap}")
             self._parts = starting.pop_all()
         return self
@@ -84,10 +94,18 @@ class Sandbox(Environment):
         run_dir: gets data and logs of every part.
         users: who may log in to the API server besides the administrator.
         history: what Prometheus knows before it starts, from `sandbox.backfill`.
+        kafka_version: of the broker, one of `sandbox.kafka`.
     """
 
-    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS, history: Path | None = None) -> None:
-        super().__init__(run_dir, users=users, history=history)
+    def __init__(
+        self,
+        run_dir: Path,
+        *,
+        users: Sequence[str] = OPERATOR_USERS,
+        history: Path | None = None,
+        kafka_version: str = kafka.VERSION,
+    ) -> None:
+        super().__init__(run_dir, users=users, history=history, kafka_version=kafka_version)
 
     def _start_node(self, starting: contextlib.ExitStack, binaries: Binaries) -> None:
         del binaries  # it needs none

@@ -13,6 +13,7 @@ from typing import Final
 
 JAVA: Final = "java"
 KAFKAJS: Final = "kafkajs"
+SARAMA: Final = "sarama"
 
 _NAMES: Final = ("orders", "billing", "stock", "search", "mails", "audit", "clicks", "prices", "users", "carts")
 
@@ -66,7 +67,8 @@ class GroupTruth:
     Attributes:
         namespace: of its pods.
         group: its `group.id`.
-        client: `JAVA`, scraped by the JMX exporter, or `KAFKAJS`, with kafkajs-prometheus-exporter and our counters.
+        client: `JAVA`, scraped by the JMX exporter, `KAFKAJS`, with kafkajs-prometheus-exporter and our counters, or
+            any library that exports nothing where the group is watched.
         members: how many pods.
         session_timeout_s: who is absent for longer is removed.
         beat_s: the effective period of heartbeats.
@@ -78,6 +80,8 @@ class GroupTruth:
         rollouts_per_day: of the group; each pod is replaced, the new one before the old one ends.
         startup: from the start of a container to its first join.
         join: from the begin of a rebalance to its end.
+        look_every_s: the operator describes the group so often and exports what its group watcher counts, and the
+            client exports nothing; 0 for a client with metrics of its own.
     """
 
     namespace: str
@@ -94,6 +98,14 @@ class GroupTruth:
     rollouts_per_day: float
     startup: Usual
     join: Usual
+    look_every_s: float = 0.0
+
+    @property
+    def evictions_per_day(self) -> float:
+        """How often a member is evicted a day: an absence may begin at any time between two beats."""
+        steps = 1000
+        outlasted = (self.session_timeout_s - self.beat_s * (step + 0.5) / steps for step in range(steps))
+        return math.fsum(map(self.absences.per_day_over, outlasted)) / steps
 
     @property
     def polls_quickly(self) -> bool:
@@ -115,6 +127,43 @@ def fleet(
     """
     rng = random.Random(seed)  # noqa: S311 - not for secrets
     return [_group(number, members, kafkajs_share, namespaces, rng) for number in range(groups)]
+
+
+def watched(
+    groups: int, *, rates: tuple[float, float], away_s: float, look_every_s: float, seed: int = 1
+) -> Sequence[GroupTruth]:
+    """Return groups of one namespace whose clients export nothing; the operator's group watcher shows their evictions.
+
+    Args:
+        groups: how many.
+        rates: evictions of a member a day, of the calmest and of the worst; evenly spread on a scale of logarithms.
+        away_s: how long an evicted member is out of its group, on average.
+        look_every_s: between two descriptions of a group.
+        seed: the same gives the same fleet.
+    """
+    rng, (low, high) = random.Random(seed), rates  # noqa: S311 - not for secrets
+    truths = []
+    for number in range(groups):
+        truth = GroupTruth(
+            namespace="shop",
+            group=f"group-{number:04}",
+            client=SARAMA,
+            members=rng.randint(2, 4),
+            session_timeout_s=10.0,
+            beat_s=3.0,
+            absences=Tail(per_day=1.0, scale_s=away_s, shape=0.0),
+            gc_share=0.0,
+            polls=Usual(0.1, 0.25),
+            outages=Tail(per_day=0.0, scale_s=0.4, shape=0.1),
+            crashes_per_day=0.0,
+            rollouts_per_day=0.0,
+            startup=Usual(12.0, 0.3),
+            join=Usual(1.2, 0.4),
+            look_every_s=look_every_s,
+        )
+        per_day = low * (high / low) ** rng.random() / truth.evictions_per_day
+        truths.append(dataclasses.replace(truth, absences=Tail(per_day=per_day, scale_s=away_s, shape=0.0)))
+    return truths
 
 
 def _group(number: int, members: int, kafkajs_share: float, namespaces: int, rng: random.Random) -> GroupTruth:

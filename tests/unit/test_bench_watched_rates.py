@@ -2,7 +2,8 @@
 
 import pytest
 
-from bench import watched_rates
+from bench import watched_chance, watched_rates
+from bench.watched_chance import World
 from bench.watched_rates import TrueGroup
 
 
@@ -23,3 +24,14 @@ def test_shares_are_of_groups_with_enough_events() -> None:
     report = watched_rates.figures(groups, {"a": (1.4, 1.6), "b": (0.6, 0.9), "c": (0.7, 1.2)})
     assert report["from_3_events"] == {"groups": 3, "within_factor": 0.667, "upper_bound_holds": 0.667}
     assert report["from_15_events"] == {"groups": 1, "within_factor": 1.0, "upper_bound_holds": 1.0}
+
+
+def test_no_estimate_is_nearer_than_the_best_possible() -> None:
+    """The fit's own comes next to it where every eviction is counted, and falls behind where some are missed."""
+    world = World(groups=200, days=14, low=0.02, high=2.0, away_s=12.0, factor=1.5)
+    all_seen = watched_chance.figures(world, 0.0, (3,), draws=3)["from_3_events"]
+    seldom = watched_chance.figures(world, 15.0, (3,), draws=3)["from_3_events"]
+    assert all_seen["best_possible"] == pytest.approx(0.82, abs=0.06)
+    assert all_seen["fit"] == all_seen["share_known"] == pytest.approx(all_seen["best_possible"], abs=0.05)
+    assert seldom["share_known"] - seldom["fit"] > 0.2
+    assert seldom["upper_bound_holds_share_known"] - seldom["upper_bound_holds"] > 0.3

@@ -1,9 +1,9 @@
 """`python -m tests.unmetered`: every library of the laboratory, or those named, without client metrics.
 
 For each of them `trial` asks whether the operator's group watcher sees its evictions, as many as the broker's log has,
-and whether an applied change cures them. All run beside each other, since they mostly wait. Then comes what is no
-eviction (`disturbances`). `build/witness.json` has a row for each library, those that cannot be tried among them, with
-the reason, and one for each disturbance.
+and whether an applied change cures them. All run beside each other, since they mostly wait, on a broker of the version
+that the laboratory tries them on. Then comes what is no eviction (`disturbances`). `build/witness.json` has a row for
+each library, those that cannot be tried among them, with the reason, and one for each disturbance.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from heartbeat_tuner.metrics.conventions import known_conventions, watched_groups
-from sandbox import kafka, progress, scenario
+from sandbox import progress, scenario
 from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
 from sandbox.scenario import Operator
@@ -38,8 +38,6 @@ def impossible(row: Row) -> str:
         return "no policy names it: its groups are not classic ones of consumers"
     if row.client not in (*watched_groups.LIBRARIES, *watched_groups.WITHOUT_EXPORTER):
         return "nothing is decided by its new ids: a thread that fails and is replaced looks evicted"
-    if row.broker != kafka.VERSION:
-        return f"it needs a broker of Kafka {row.broker}, and the sandbox has {kafka.VERSION}"
     return ""
 
 
@@ -70,24 +68,31 @@ def try_all(chosen: Sequence[Row]) -> list[dict[str, Any]]:
             lines[row.client] = {"client": row.client, "ok": False, "reason": _one_line(error)}
         else:
             ready.append(row)
-    with tempfile.TemporaryDirectory(prefix="unmetered-") as run_dir, Sandbox(Path(run_dir)) as sandbox:
+    disturbed: list[dict[str, Any]] = []
+    for version in sorted({row.broker for row in ready}, reverse=True):
+        outcomes, disturbances_there = _try_on(version, [row for row in ready if row.broker == version])
+        lines |= {line["client"]: line for line in outcomes}
+        disturbed += disturbances_there
+    return [*(lines[row.client] for row in chosen), *disturbed]
+
+
+def _try_on(version: str, ready: Sequence[Row]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows of libraries on a broker of one version, and those of what is no eviction."""
+    with (
+        tempfile.TemporaryDirectory(prefix="unmetered-") as run_dir,
+        Sandbox(Path(run_dir), kafka_version=version) as sandbox,
+    ):
         scenario.install(sandbox)
         operators = Operators(sandbox)
         try:
             operator = operators.get()
             sandbox.prometheus.scrape_too("operator", operator.metrics_port, namespace="monitoring")
             with ThreadPoolExecutor(AT_A_TIME) as pool:
-                for line in pool.map(lambda row: try_row(sandbox, operator, row), ready):
-                    lines[line["client"]] = line
-            disturbed = [
-                line
-                for row in ready
-                if row.client == disturbances.LIBRARY
-                for line in disturbances.run(sandbox, operator, row)
-            ]
+                outcomes = list(pool.map(lambda row: try_row(sandbox, operator, row), ready))
+            disturbed = [line for row in ready for line in disturbances.run(sandbox, operator, row)]
         finally:
             operators.stop()
-    return [*(lines[row.client] for row in chosen), *disturbed]
+    return outcomes, disturbed
 
 
 def _one_line(error: SandboxError) -> str:

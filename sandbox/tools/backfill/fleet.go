@@ -53,7 +53,7 @@ func (one usual) largestMs(n float64, rng *rand.Rand) float64 {
 type spec struct {
 	Namespace       string  `json:"namespace"`
 	Group           string  `json:"group"`
-	Client          string  `json:"client"` // java or kafkajs
+	Client          string  `json:"client"` // java or kafkajs; any other where the group is watched
 	Members         int     `json:"members"`
 	SessionTimeoutS float64 `json:"session_timeout_s"`
 	BeatS           float64 `json:"beat_s"`           // between two heartbeats
@@ -65,6 +65,7 @@ type spec struct {
 	RolloutsPerDay  float64 `json:"rollouts_per_day"` // of the group
 	Startup         usual   `json:"startup"`          // of a process, up to its first join
 	Join            usual   `json:"join"`             // from a rebalance's begin to its end
+	LookEveryS      float64 `json:"look_every_s"`     // the operator describes the group so often, and the client exports nothing
 }
 
 func read(path string) ([]spec, error) {
@@ -79,8 +80,8 @@ func read(path string) ([]spec, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, one := range found.Groups {
-		if one.Client != "java" && one.Client != "kafkajs" {
-			return nil, fmt.Errorf("%s: client of group %q is %q, must be java or kafkajs", path, one.Group, one.Client)
+		if one.LookEveryS <= 0 && one.Client != "java" && one.Client != "kafkajs" {
+			return nil, fmt.Errorf("%s: client of group %q is %q, must be java or kafkajs, or the group has look_every_s", path, one.Group, one.Client)
 		}
 		if one.Members < 1 || one.BeatS <= 0 || one.SessionTimeoutS <= one.BeatS {
 			return nil, fmt.Errorf("%s: group %q needs members, and a session_timeout_s above its beat_s", path, one.Group)

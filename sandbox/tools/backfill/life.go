@@ -56,6 +56,7 @@ type pod struct {
 	joins, beatWait []join
 	exporter        exporter
 	kube            kube
+	watched         watched
 }
 
 // trigger is why a group rebalances.
@@ -100,6 +101,7 @@ type group struct {
 	stableAt    int64 // the last rebalance is over
 	happened    happened
 	ended       []*series // of pods that are gone
+	shown       shown
 }
 
 func newGroup(one spec, number int, since, interval int64, seed uint64) *group {
@@ -229,6 +231,7 @@ func (g *group) pause(one *pod, to int64) {
 			found.evicts = true
 			one.evicted = append(one.evicted, span{removed, found.until + 200})
 			g.happened.Evictions++
+			g.see(one, span{removed, found.until + 200})
 			g.triggers = append(g.triggers,
 				trigger{at: removed}, trigger{at: found.until + 200, joiner: one, lost: true})
 		}

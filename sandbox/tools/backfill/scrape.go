@@ -71,6 +71,7 @@ func age(now, then int64) float64 {
 
 // scrape takes the samples of a part of a day.
 func (g *group) scrape(from, to int64) {
+	g.scrapeOperator(from, to)
 	kept := g.pods[:0]
 	for _, one := range g.pods {
 		if one.exporter.up == nil {
@@ -120,7 +121,7 @@ func (g *group) expose(one *pod) {
 		} {
 			e.samples = append(e.samples, shown)
 		}
-	} else {
+	} else if g.spec.Client == "kafkajs" {
 		group := []string{"group_id", g.spec.Group}
 		e.samples = []sampled{
 			{with("kafkajs_consumer_requests_total", append(group, "api_name", "Heartbeat")...), func(c *client, _ int64) float64 { return c.beats + c.refused + c.notices }},
@@ -192,6 +193,9 @@ func (g *group) scrapeOnce(one *pod, at int64) {
 	}
 	e.up.append(at, 1)
 	e.took.append(at, float64(answered-at)/1000+0.004+math.Floor(g.rng.ExpFloat64()*5e6)/1e9)
+	if g.spec.LookEveryS > 0 {
+		return // the client exports nothing
+	}
 	run := one.processes[running]
 	if running != e.process {
 		e.leave(at)
@@ -306,6 +310,9 @@ func (one *pod) series() []*series {
 	for _, shown := range one.exporter.samples {
 		found = append(found, shown.series)
 	}
+	if one.watched.certainSeries != nil {
+		found = append(found, one.watched.certainSeries, one.watched.otherSeries)
+	}
 	found = append(found, one.exporter.earlier...)
 	found = append(found, one.exporter.left...)
 	if one.exporter.member != nil {
@@ -318,6 +325,9 @@ func (one *pod) series() []*series {
 func (g *group) takeSeries() []*series {
 	found := g.ended
 	g.ended = nil
+	if g.shown.info != nil {
+		found = append(found, g.shown.info, g.shown.session)
+	}
 	for _, one := range g.pods {
 		found = append(found, one.series()...)
 		one.exporter.left = nil

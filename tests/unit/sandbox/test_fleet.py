@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.fleet import JAVA, KAFKAJS, Tail, fleet
+from sandbox.fleet import JAVA, KAFKAJS, Tail, fleet, watched
 
 
 @given(st.floats(1, 500), st.floats(0.1, 5), st.sampled_from([0.0, 0.1, 0.35]), st.floats(1e-4, 1))
@@ -27,3 +27,12 @@ def test_a_small_fleet_has_some_of_each_kind() -> None:
 def test_the_same_seed_gives_the_same_fleet() -> None:
     """Else no failure could be looked at twice."""
     assert fleet(10, seed=3) == fleet(10, seed=3) != fleet(10, seed=4)
+
+
+def test_watched_groups_are_evicted_as_often_as_asked() -> None:
+    """Within the rates asked for, and by the absences that outlast a session from any moment between two beats."""
+    truths = watched(50, rates=(0.02, 2.0), away_s=12.0, look_every_s=5.0)
+    assert all(0.02 <= truth.evictions_per_day <= 2.0 for truth in truths)
+    for truth in truths:
+        least, most = (truth.absences.per_day_over(time_s) for time_s in (10.0, 7.0))
+        assert least < truth.evictions_per_day < most

@@ -26,6 +26,19 @@ class GroupView:
     disturbed: bool = False
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Timeouts:
+    """What the members of a group run with.
+
+    Attributes:
+        session: session.timeout.ms; None where it is not known.
+        poll_limit: max.poll.interval.ms; None where the client has none.
+    """
+
+    session: timedelta | None = None
+    poll_limit: timedelta | None = None
+
+
 class Certainty(enum.StrEnum):
     """How sure it is that a member which came back under a new id had been evicted for its silence."""
 
@@ -41,6 +54,7 @@ class Doubt(enum.Enum):
     REOPENED = "no description shows the member out of the group: its consumer may have been closed and made again"
     LONG_AWAY = "it was out of the group for so long that its consumer was probably closed and made again"
     POLL_LIMIT = "the id before may have been older than the poll limit, so the member may have left without polling"
+    YOUNG = "the id before was younger than the session timeout, so nobody can have removed it for its silence"
     STATIC = "a static member has a new id whenever it joins"
     COORDINATOR = "the coordinator moved, or did not describe the group, so members may have joined again for that"
     MASS_REJOIN = "all members have new ids at once, as after a restart of the broker"

@@ -18,7 +18,14 @@ from typing import Final
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Group, Member
-from heartbeat_tuner.metrics.group_events.group_event import Doubt, GroupEvent, GroupView, NewId, SeenRebalance
+from heartbeat_tuner.metrics.group_events.group_event import (
+    Doubt,
+    GroupEvent,
+    GroupView,
+    NewId,
+    SeenRebalance,
+    Timeouts,
+)
 
 LONGEST_GAP: Final = timedelta(minutes=3)
 """Between two descriptions: after a longer one, a new id says too little of what happened."""
@@ -31,6 +38,9 @@ DISTURBED_FOR: Final = timedelta(seconds=90)
 
 MASS_REJOIN_AGAIN: Final = timedelta(minutes=10)
 """A broker restarts once: all members with new ids a second time within this are a storm."""
+
+ROUND_TRIP: Final = timedelta(seconds=1)
+"""A description is as old as its way here: by so much a member may have been in its group for longer than it shows."""
 
 MOST_AWAY: Final = 100
 """Ids of one process that are remembered after they are gone: a client can make as many as it likes."""
@@ -82,7 +92,7 @@ class WatchedGroup:
 
 
 def observe(
-    before: WatchedGroup, view: GroupView, *, poll_limit: timedelta | None
+    before: WatchedGroup, view: GroupView, *, timeouts: Timeouts
 ) -> tuple[WatchedGroup, tuple[GroupEvent, ...]]:
     """Return what is remembered after one more description, and what it shows.
 
@@ -91,14 +101,14 @@ def observe(
     Args:
         before: what was remembered.
         view: the description.
-        poll_limit: max.poll.interval.ms of the members; None where the client has none.
+        timeouts: of the members.
     """
     group = view.group
     if (before.at is not None and view.at <= before.at) or group.consumer_protocol:
         return before, ()
     shown_lives = {(pod.uid, pod.restarts): pod for pod in view.pods if pod.started <= view.at}
     bygone = _bygone(before, shown_lives, group)
-    lives, changes = _in_lives(before, view, shown_lives, bygone, poll_limit)
+    lives, changes = _in_lives(before, view, shown_lives, bygone, timeouts)
     is_mass = _is_mass_rejoin(before, group, changes)
     disturbed_until = _disturbed_until(before, view)
     doubts = frozenset(_doubts_of_all(before, view.at, disturbed_until, is_mass=is_mass))
@@ -123,7 +133,7 @@ def _in_lives(
     view: GroupView,
     living: Mapping[ProcessLife, Pod],
     bygone: frozenset[str],
-    poll_limit: timedelta | None,
+    timeouts: Timeouts,
 ) -> tuple[dict[ProcessLife, ProcessIds], list[NewId]]:
     """Return the ids of the living processes after a description, and those that took the place of others."""
     tenants = Counter(address for pod in view.pods for address in members_at_pods.addresses_of(pod))
@@ -143,7 +153,7 @@ def _in_lives(
         if known is None:
             lives[life] = ProcessIds(since)
             continue
-        lives[life], new = _compared(known, shown, since, view.at, poll_limit)
+        lives[life], new = _compared(known, shown, since, view.at, timeouts)
         changes += [NewId(view.at, pod.name, doubts) for doubts in new]
     return lives, changes
 
@@ -160,7 +170,7 @@ def _compared(
     shown: Mapping[str, Member],
     since: Mapping[str, datetime],
     at: datetime,
-    poll_limit: timedelta | None,
+    timeouts: Timeouts,
 ) -> tuple[ProcessIds, list[frozenset[Doubt]]]:
     """Return the ids of one process after a description, and the doubts of each that took the place of another."""
     away = {name: since for name, since in known.away.items() if name not in shown}
@@ -171,31 +181,33 @@ def _compared(
     for name in new[: len(away)]:
         replaced = min(away, key=lambda gone: away[gone][1])  # who is missing for longest is back first
         first, missing = away.pop(replaced)
-        changes.append(frozenset(_doubts(shown[name], first, missing, at, poll_limit)))
+        changes.append(frozenset(_doubts(shown[name], first, missing, at, timeouts)))
     return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), changes
 
 
-def _doubts(
-    member: Member, first: datetime, missing: datetime, at: datetime, poll_limit: timedelta | None
-) -> Iterator[Doubt]:
+def _doubts(member: Member, first: datetime, missing: datetime, at: datetime, timeouts: Timeouts) -> Iterator[Doubt]:
     """Yield why a member's new id may be no eviction for silence.
 
     A member polls before it has its first id. So one whose id was younger than the poll limit when it was missing
-    cannot have gone without a poll for so long.
+    cannot have gone without a poll for so long. Nor can one have been silent for a session that was in its group for
+    less: it left by itself.
 
     Args:
         member: with the new id.
         first: since when the id before may have been there.
         missing: when that was missing first.
         at: when the new one is seen.
-        poll_limit: of the members; None where there is none.
+        timeouts: of the members.
     """
+    longest = missing - first
     if missing == at:
         yield Doubt.REOPENED
     if at - missing > LONGEST_AWAY:
         yield Doubt.LONG_AWAY
-    if poll_limit is not None and missing - first >= poll_limit:
+    if timeouts.poll_limit is not None and longest >= timeouts.poll_limit:
         yield Doubt.POLL_LIMIT
+    if timeouts.session is not None and longest + ROUND_TRIP < timeouts.session:
+        yield Doubt.YOUNG
     if member.instance_id is not None:
         yield Doubt.STATIC
 

@@ -16,9 +16,10 @@ from heartbeat_tuner.domain import exposed, members_at_pods
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.exposed import Family, MetricPoint
 from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics.group_events import member_changes
-from heartbeat_tuner.metrics.group_events.group_event import Certainty, GroupView, NewId
+from heartbeat_tuner.metrics.group_events.group_event import Certainty, GroupView, NewId, Timeouts
 from heartbeat_tuner.metrics.group_events.member_changes import LONGEST_GAP, WatchedGroup
 from heartbeat_tuner.reconcile.gather.looks import Look
 from heartbeat_tuner.reconcile.liveness.turns import Turns
@@ -54,9 +55,9 @@ class _GroupCounts:
     rebalances: int = 0
     rebalance_s: float = 0.0
 
-    def take(self, view: GroupView, poll_limit: timedelta | None) -> None:
+    def take(self, view: GroupView, timeouts: Timeouts) -> None:
         """Count what one more description shows."""
-        self.watched, events = member_changes.observe(self.watched, view, poll_limit=poll_limit)
+        self.watched, events = member_changes.observe(self.watched, view, timeouts=timeouts)
         self.last = view
         names = {pod.name for pod in view.pods}
         for gone in [key for key in self.new_ids if key[0] not in names]:
@@ -107,9 +108,9 @@ class GroupWatcher:
         for policy in policies:
             counts, workload = self._counts.get(policy.key), workloads.get(policy.key)
             if counts is not None and isinstance(workload, Workload):
-                settings = None if workload.current is None else workload.current.settings
+                timeouts = _timeouts(workload.current)
                 for view in _views(policy.group_id, due.get((policy.cluster, policy.group_id), ()), workload):
-                    counts.take(view, None if settings is None else settings.max_poll_interval)
+                    counts.take(view, timeouts)
             await turns.give()
         wanted = {(policy.cluster, policy.group_id) for policy in policies}
         self._waiting = {place: waiting for place, waiting in self._waiting.items() if place in wanted}
@@ -132,6 +133,15 @@ class GroupWatcher:
         while any(look is not None and look.at <= now - SETTLING for look in waiting):
             due.append(waiting.popleft())
         return due
+
+
+def _timeouts(current: CurrentSettings | None) -> Timeouts:
+    """Return what the members run with; a session that nothing names would call evictions doubtful by a guess."""
+    if current is None:
+        return Timeouts()
+    settings = current.settings
+    session = None if Setting.SESSION_TIMEOUT in current.assumed else settings.session_timeout
+    return Timeouts(session, settings.max_poll_interval)
 
 
 def _views(group_id: str, looks: Sequence[Look | None], workload: Workload) -> Iterator[GroupView]:

@@ -16,6 +16,7 @@ from heartbeat_tuner.metrics.group_events.group_event import (
     GroupView,
     NewId,
     SeenRebalance,
+    Timeouts,
 )
 from heartbeat_tuner.metrics.group_events.member_changes import WatchedGroup
 from tests.support import worlds
@@ -28,10 +29,10 @@ M = timedelta(minutes=5)
 class Watch:
     """Descriptions of a group of two pods, five seconds apart unless said otherwise."""
 
-    def __init__(self, *, poll_limit: timedelta | None = None) -> None:
+    def __init__(self, *, poll_limit: timedelta | None = None, session: timedelta | None = None) -> None:
         self.watched = WatchedGroup()
         self.at = NOW
-        self.limit = poll_limit
+        self.timeouts = Timeouts(session, poll_limit)
         self.events: list[GroupEvent] = []
 
     def see(
@@ -48,7 +49,7 @@ class Watch:
         self.at += timedelta(seconds=after_s)
         group = dataclasses.replace(worlds.group(members, rebalancing=rebalancing), coordinator=coordinator)
         view = GroupView(self.at, group, tuple(pods), disturbed)
-        self.watched, events = member_changes.observe(self.watched, view, poll_limit=self.limit)
+        self.watched, events = member_changes.observe(self.watched, view, timeouts=self.timeouts)
         self.events += events
         return list(events)
 
@@ -123,6 +124,23 @@ def test_an_id_is_as_old_as_it_may_be() -> None:
     for members in ([FIRST, SECOND], [SECOND], [BACK, SECOND]):
         watch.see(members, pods=young)
     assert not watch.doubts
+
+
+@pytest.mark.parametrize(
+    ("session_s", "doubts"), [(10.0, frozenset()), (11.0, frozenset()), (11.5, frozenset({Doubt.YOUNG}))]
+)
+def test_nobody_is_silent_for_a_session_that_is_longer_than_the_time_in_the_group(
+    session_s: float, doubts: frozenset[Doubt]
+) -> None:
+    """A client that leaves when its handler fails, and joins again, may be in the group for some seconds each time."""
+    watch = Watch(session=timedelta(seconds=session_s))
+    watch.see([SECOND])
+    assert paused(watch).doubts == doubts  # it can have been there for ten seconds, and for one more on the way here
+
+
+def test_an_id_of_before_the_first_description_may_be_as_old_as_its_process() -> None:
+    """Nothing says that it was young."""
+    assert not paused(Watch(session=timedelta(seconds=30))).doubts
 
 
 def paused_later(watch: Watch) -> frozenset[Doubt]:
@@ -229,7 +247,10 @@ def test_members_at_shared_addresses_are_nobodys() -> None:
 def test_the_consumer_protocol_shows_nothing() -> None:
     """There a client keeps its id when it is fenced."""
     group = dataclasses.replace(worlds.group([FIRST]), consumer_protocol=True)
-    assert member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), poll_limit=None) == (WatchedGroup(), ())
+    assert member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), timeouts=Timeouts()) == (
+        WatchedGroup(),
+        (),
+    )
 
 
 def test_a_rebalance_lasts_from_the_first_description_that_shows_it_to_the_last() -> None:
@@ -267,7 +288,7 @@ def test_no_more_evictions_than_ids_that_are_gone(
         before = watch.watched
         watch.see(members, pods=[pod], after_s=after_s, rebalancing=rebalancing)
         again = GroupView(watch.at, worlds.group(members), (pod,))
-        assert member_changes.observe(watch.watched, again, poll_limit=limit) == (watch.watched, ())
+        assert member_changes.observe(watch.watched, again, timeouts=Timeouts(poll_limit=limit)) == (watch.watched, ())
         assert watch.watched.at == watch.at != before.at
         shown |= {member.member_id for member in members}
     appearances = sum(len(set(numbers)) for numbers, *_ in seen)
@@ -295,5 +316,5 @@ def test_processes_that_restart_at_every_description_are_never_evicted(
 def test_group_ids_of_any_script_pass() -> None:
     """Nothing is read from names."""
     group = Group("группа" * 41, worlds.group([FIRST]).state, (FIRST,))
-    _, events = member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), poll_limit=None)
+    _, events = member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), timeouts=Timeouts())
     assert events == ()

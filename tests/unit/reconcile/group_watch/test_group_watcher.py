@@ -2,9 +2,12 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import pytest
+
 from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Member, UnreadableGroup
+from heartbeat_tuner.domain.liveness import CurrentSettings, ValueSource
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.reconcile.gather.looks import Look
 from heartbeat_tuner.reconcile.group_watch import group_watcher
@@ -16,6 +19,7 @@ from tests.support.worlds import NOW
 POLICY = worlds.policy()
 PLACE = (POLICY.cluster, POLICY.group_id)
 PODS = worlds.pods(2)
+WORKLOAD = worlds.workload()
 FIRST, SECOND = (worlds.member(pod) for pod in PODS)
 BACK = worlds.member(PODS[0], 1)
 
@@ -32,10 +36,16 @@ def show(watcher: GroupWatcher, seconds: float, members: Sequence[Member] | None
 
 
 async def catch_up(
-    watcher: GroupWatcher, seconds: float, *, pods: Sequence[Pod] = PODS, proven: bool = True, policy: Policy = POLICY
+    watcher: GroupWatcher,
+    seconds: float,
+    *,
+    pods: Sequence[Pod] = PODS,
+    proven: bool = True,
+    policy: Policy = POLICY,
+    current: CurrentSettings | None = WORKLOAD.current,
 ) -> dict[tuple[str, ...], float]:
     """Let it compare what it was shown; return its points by family and labels without the group."""
-    workload = dataclasses.replace(worlds.workload(), pods=tuple(pods))
+    workload = dataclasses.replace(WORKLOAD, pods=tuple(pods), current=current)
     await watcher.catch_up([policy], {policy.key: workload}, is_proven=lambda _: proven, now=at(seconds), turns=Turns())
     return {(point.family.name, *point.labels[1:]): point.number for point in watcher.points(policy.key)}
 
@@ -58,6 +68,21 @@ async def test_an_eviction_is_counted_for_its_pod() -> None:
     assert points["members", "inside"] == 2.0
     assert points["last_look_timestamp_seconds",] == at(15).timestamp()
     assert evictions(await catch_up(watcher, 80)) == {("orders-0", "certain"): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("source", "certainty"), [(ValueSource.POD, "doubtful"), (ValueSource.DEFAULT, "certain"), (None, "certain")]
+)
+async def test_who_was_in_the_group_for_less_than_a_session_was_not_silent_for_one(
+    source: ValueSource | None, certainty: str
+) -> None:
+    """As far as the session is known: it is not where pods differ, nor where it is assumed."""
+    assert WORKLOAD.current is not None
+    current = None if source is None else worlds.current(WORKLOAD.current.settings, source)
+    watcher = GroupWatcher()
+    for seconds, members in ((0, [SECOND]), (5, [FIRST, SECOND]), (10, [SECOND]), (15, [BACK, SECOND])):
+        show(watcher, seconds, members)
+    assert evictions(await catch_up(watcher, 25, current=current)) == {("orders-0", certainty): 1.0}
 
 
 async def test_a_pod_that_is_gone_is_forgotten() -> None:
