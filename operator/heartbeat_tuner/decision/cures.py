@@ -13,12 +13,6 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.lint.checked_settings import Expectations
 
-TOO_DEAR: Final = (
-    "{answer}. What evicts fewer costs over a tenth more than these evictions do: set bounds.sessionTimeout.min where "
-    "they are worth that, or objective.maxFalseEvictionsPerMonth to what may happen"
-)
-"""After the sentence of an answer that knows no cure at a price that may be paid."""
-
 DISAGREES: Final = "Left as it is: the model allows shorter limits, and the group's own record does not: {refused}"
 
 NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"

@@ -60,8 +60,10 @@ def objective_is_shown_to_be_met(inputs: DecisionInput, decision: Decision, _der
     proof = objective_proof.finding(in_force, confidence, counted, inputs.per_month)
     if decision.verdict is not Verdict.HEALTHY or proof.reason is Reason.WITHIN_OBJECTIVE:
         return dataclasses.replace(decision, proof=proof)
+    is_too_costly = proof.reason is Reason.ABOVE_OBJECTIVE and forecast is not None and forecast.price is not None
+    reason = Reason.OBJECTIVE_TOO_COSTLY if is_too_costly else proof.reason
     sentence = say("{proof}; {shown}", proof=proof.message, shown=decision.finding.message)
-    return dataclasses.replace(decision, verdict=Verdict.UNPROVEN, finding=Finding(proof.reason, sentence), proof=proof)
+    return dataclasses.replace(decision, verdict=Verdict.UNPROVEN, finding=Finding(reason, sentence), proof=proof)
 
 
 def outlook_is_told(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:

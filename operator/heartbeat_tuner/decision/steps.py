@@ -193,8 +193,8 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
             return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
         if answer.target is None and answer.objective_met is False:
             # The rule knows no prices: it would have the group stand still for longer than its evictions make it.
-            finding = Finding(Reason.INFEASIBLE, counted)
-            return Decision(Verdict.INFEASIBLE, finding, advice=say(cures.TOO_DEAR, answer=advice), forecast=forecast)
+            reason = Reason.ABOVE_OBJECTIVE if answer.price is None else Reason.OBJECTIVE_TOO_COSTLY
+            return Decision(Verdict.UNPROVEN, Finding(reason, counted), advice=advice, forecast=forecast)
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
     record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
     decision = _cured(inputs, derived, record, Finding(Reason.DANGER, counted))

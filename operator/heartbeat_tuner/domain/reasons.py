@@ -51,6 +51,7 @@ class Reason(enum.StrEnum):
     SETTINGS_NOT_IN_FORCE = "SettingsNotInForce"  # the members do not behave as members with these values do
     UNSOUND_SETTINGS = "UnsoundSettings"  # the group is quiet, but `check` reports an error in the values
     HEALTHY = "Healthy"  # no change is needed, and it is shown (95 %) that the objective is met
+    OBJECTIVE_TOO_COSTLY = "ObjectiveTooCostly"  # values meet the objective, at over a tenth more standstill than now
     INFEASIBLE = "Infeasible"  # no value satisfies the group's needs and the limits of policy or broker together
     FEASIBLE = "Feasible"  # values exist that satisfy everything
 
@@ -143,6 +144,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.SETTINGS_NOT_IN_FORCE: "Find out which values the application uses, and correct `client.env`.",
         Reason.UNSOUND_SETTINGS: "Set the recommended values; [`check`](../how-to/check.md) explains the error.",
         Reason.HEALTHY: "Nothing.",
+        Reason.OBJECTIVE_TOO_COSTLY: "Accept it, or do one of the two things that the message names.",
         Reason.INFEASIBLE: "Change one of the two limits that the message names.",
         Reason.FEASIBLE: "Nothing.",
         Reason.WITHIN_OBJECTIVE: "Nothing.",

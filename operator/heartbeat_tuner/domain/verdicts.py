@@ -94,6 +94,21 @@ def rounded(number: float) -> float:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ObjectivePrice:
+    """What it costs to be sure to meet the objective, where that is more than is paid for it.
+
+    Attributes:
+        values: the cheapest that are sure to meet it.
+        share: so much more than what is set, of its net cost.
+        is_of_crashes: whether it costs so much only if members crash as often as they may, at 95 %.
+    """
+
+    values: LivenessSettings
+    share: float
+    is_of_crashes: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Forecast:
     """What a fitted model expects of a group's values.
 
@@ -104,6 +119,8 @@ class Forecast:
         upper: the longest such session.
         uncapped: the best values without the policy's bounds; None where the bounds change nothing.
         confidence: on how much data it rests.
+        price: of the objective, where what is set is expected to miss it and the values that meet it cost too much;
+            None where none meet it, or where no price is in the way.
     """
 
     now: Prediction
@@ -112,6 +129,7 @@ class Forecast:
     upper: timedelta | None
     uncapped: LivenessSettings | None
     confidence: Confidence
+    price: ObjectivePrice | None = None
 
 
 class Worth(enum.StrEnum):

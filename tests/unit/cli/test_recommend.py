@@ -1,5 +1,6 @@
 """What `recommend` refuses before it asks, and how it tells what it rests on."""
 
+import dataclasses
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import ValueSource
+from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.models.group_model import Fitted
 from tests.support import cases, counters, worlds
@@ -180,3 +182,17 @@ def test_whether_static_ids_pay_is_one_line_with_its_numbers() -> None:
     storm = cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled())
     assert recommend.document(storm)["staticIds"]["worth"] == "Refused"
     assert "Advice" not in recommend.as_text(storm)
+
+
+def test_what_an_objective_costs_stands_beside_the_forecast() -> None:
+    """As plain values, and none where no price is in the way."""
+    said = cases.by_model()
+    assert said.decision is not None
+    assert said.decision.forecast is not None
+    assert recommend.document(said)["forecast"]["objectivePrice"] is None
+    longer = worlds.settings("2m")
+    forecast = dataclasses.replace(said.decision.forecast, price=ObjectivePrice(longer, 0.25, is_of_crashes=True))
+    costly = dataclasses.replace(said, decision=dataclasses.replace(said.decision, forecast=forecast))
+    price = recommend.document(costly)["forecast"]["objectivePrice"]
+    assert (price["costsMore"], price["onlyIfMembersCrashOften"]) == (0.25, True)
+    assert price["sessionTimeoutMilliseconds"] == 120_000

@@ -3,10 +3,11 @@
 from typing import Any
 
 from heartbeat_tuner.cli.group.group_case import Case
+from heartbeat_tuner.cli.group.group_options import tuned
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Prediction, Verdict
+from heartbeat_tuner.domain.verdicts import ObjectivePrice, Prediction, Verdict
 
 _MANY = 1000
 
@@ -63,8 +64,17 @@ def forecast_object(case: Case) -> dict[str, Any] | None:
         else [durations.to_ms(forecast.lower), durations.to_ms(forecast.upper)],
         "confidence": forecast.confidence.value,
         "objectiveMet": None if decision is None or decision.proof is None else _IS_MET.get(decision.proof.reason),
+        "objectivePrice": None if forecast.price is None else _price(forecast.price),
         "waitForRestart": answer is not None and answer.wait_for_restart,
         "onlyRecommend": answer is not None and answer.only_recommend,
+    }
+
+
+def _price(price: ObjectivePrice) -> dict[str, Any]:
+    return {
+        "costsMore": price.share,
+        "onlyIfMembersCrashOften": price.is_of_crashes,
+        **{f"{setting.value}Milliseconds": durations.to_ms(value) for setting, value in tuned(price.values).items()},
     }
 
 

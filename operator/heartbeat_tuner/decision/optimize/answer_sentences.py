@@ -9,15 +9,17 @@ from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Limit, Rules
 
-_ABOVE: Final = ", where the objective allows {objective:g}; the group's own record does not show more than that"
+_ABOVE: Final = ", where the objective allows {objective:g}{unshown}"
+_UNSHOWN: Final = "; the group's own record does not show more than that"
 
-_DEAR: Final = (
-    ". To be sure to meet the objective costs {share:.0%} more than what is set, and at most {most:.0%} are paid for "
-    "it: set bounds.sessionTimeout.min to {best} where that is worth it, or objective.maxFalseEvictionsPerMonth to "
-    "what may happen"
+_PRICE: Final = (
+    ". To be sure to meet the objective {costs} {costsMore:.0%} more than what is set{how}, and at most {paid:.0%} are "
+    "paid for it: set bounds.sessionTimeout.min to {longerSession} where that is worth it, or "
+    "objective.maxFalseEvictionsPerMonth to what may happen"
 )
 
 NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be computed"
@@ -67,30 +69,38 @@ def shorter_than_seen(now: LivenessSettings, new: LivenessSettings, largest_s: f
     )
 
 
-def left(now: CostPoint, best: CostPoint, per_month: float) -> Sentence:
-    """Say why what is set stays."""
+def left(now: CostPoint, best: CostPoint, per_month: float, price: ObjectivePrice | None, *, shown: bool) -> Sentence:
+    """Say why what is set stays.
+
+    Args:
+        now: what is set.
+        best: the cheapest values that are sure to meet the objective.
+        per_month: false evictions that it allows.
+        price: of the objective, where that is too much.
+        shown: whether the group's own record shows more evictions than it allows.
+    """
     above = now.evictions_upper > per_month
     return say(
         "Left as it is: {costNow} stalled partition-seconds a day, and the best that is safe ({best}) costs "
-        "{costBest}, which is not better by enough; false evictions a month {evictions}{above}{dear}",
+        "{costBest}, which is not better by enough; false evictions a month {evictions}{above}{price}",
         costNow=_figure(now.net_per_day),
         best=_values(best.settings),
         costBest=_figure(best.net_per_day),
         evictions=_evictions(now),
-        above=say(_ABOVE, objective=per_month) if above else "",
-        dear=_dear(now, best) if now.evictions_per_month > per_month else "",
+        above=say(_ABOVE, objective=per_month, unshown="" if shown else _UNSHOWN) if above else "",
+        price="" if price is None else _price(price),
     )
 
 
-def _dear(now: CostPoint, best: CostPoint) -> Sentence | str:
-    """Say what it costs to meet the objective for sure; empty where that is no more than may be paid for it."""
-    if best.net_per_day <= (1.0 + guard.SAFETY_PRICE) * now.net_per_day:
-        return ""
+def _price(price: ObjectivePrice) -> Sentence:
+    """Say what it costs to meet the objective for sure, and the two ways out."""
     return say(
-        _DEAR,
-        share=Reading(best.net_per_day / now.net_per_day - 1.0),
-        most=guard.SAFETY_PRICE,
-        best=best.settings.session_timeout,
+        _PRICE,
+        costs="may cost" if price.is_of_crashes else "costs",
+        costsMore=Reading(price.share),
+        how=", if members crash as often as they may" if price.is_of_crashes else "",
+        paid=guard.SAFETY_PRICE,
+        longerSession=price.values.session_timeout,
     )
 
 

@@ -229,10 +229,21 @@ def holds_in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> bool:
         new: what shall be.
         unmoved: the same with the session that is set.
     """
+    return in_doubt(now, new, unmoved) <= SAFETY_PRICE * now.net_per_day
+
+
+def in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> float:
+    """Return what a longer session costs if members crash as often as they may; 0 of one that is no longer.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        unmoved: the same with the session that is set.
+    """
     if new.settings.session_timeout <= now.settings.session_timeout:
-        return True
+        return 0.0
     least = min(point.net_per_day + point.crash_doubt_per_day for point in (now, unmoved))
-    return new.net_per_day + new.crash_doubt_per_day - least <= SAFETY_PRICE * now.net_per_day
+    return new.net_per_day + new.crash_doubt_per_day - least
 
 
 def unstable(now: CostPoint) -> bool:

@@ -16,6 +16,7 @@ from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mas
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
+from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
 
@@ -54,6 +55,25 @@ def step(cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint) ->
         return new
     point = cost_cache.at(halfway)
     return point if not rules.client.violations(halfway) and _improves(rules, now, point) else None
+
+
+def objective_price(
+    cost_cache: CostCache, now: CostPoint, choice: Choice | Infeasible, per_month: float
+) -> ObjectivePrice | None:
+    """Return what it costs to be sure to meet the objective, where that is more than is paid for it.
+
+    None where what is set is expected to meet it, where no values are sure to, and where no price is in the way.
+    """
+    if not isinstance(choice, Choice) or now.evictions_per_month <= per_month or not now.net_per_day > 0:
+        return None
+    best = choice.point
+    if best.net_per_day > (1.0 + guard.SAFETY_PRICE) * now.net_per_day:
+        return ObjectivePrice(best.settings, best.net_per_day / now.net_per_day - 1.0, is_of_crashes=False)
+    unmoved = dataclasses.replace(best.settings, session_timeout=now.settings.session_timeout)
+    of_crashes = guard.in_doubt(now, best, cost_cache.at(unmoved))
+    if of_crashes > guard.SAFETY_PRICE * now.net_per_day:
+        return ObjectivePrice(best.settings, of_crashes / now.net_per_day, is_of_crashes=True)
+    return None
 
 
 def _improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:

@@ -13,7 +13,7 @@ from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Confidence, Prediction, Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, ObjectivePrice, Prediction, Verdict
 from heartbeat_tuner.limits.allowed_values import Limit
 from heartbeat_tuner.models.failure_profile import Profile
 from heartbeat_tuner.models.group_model import GroupModel
@@ -139,6 +139,7 @@ class Answer:
         wait_for_restart: the change does not pay for a rollout of its own within the horizon.
         only_recommend: there is too little data to make the change, and enough to show it.
         confidence: how much data all this rests on.
+        price: of the objective, where the values that are sure to meet it cost more than is paid for it.
     """
 
     verdict: Verdict
@@ -154,3 +155,4 @@ class Answer:
     wait_for_restart: bool = False
     only_recommend: bool = False
     confidence: Confidence = Confidence.LOW
+    price: ObjectivePrice | None = None

@@ -55,7 +55,8 @@ def forecast(answer: Answer) -> Forecast | None:
     """Return what an answer expects of the values set and of those recommended; None where it knows nothing."""
     if answer.now is None:
         return None
-    return Forecast(answer.now, answer.new, answer.lower, answer.upper, answer.uncapped, answer.confidence)
+    band = (answer.lower, answer.upper, answer.uncapped)
+    return Forecast(answer.now, answer.new, *band, answer.confidence, answer.price)
 
 
 def expected(question: Question, target: LivenessSettings | None) -> Forecast | None:
@@ -175,7 +176,9 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
         return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
         return _infeasible(choice, answer)
-    return dataclasses.replace(answer, message=answer_sentences.left(now, choice.point, per_month))
+    price = improvement.objective_price(cost_cache, now, choice, per_month)
+    message = answer_sentences.left(now, choice.point, per_month, price, shown=rules.upwards)
+    return dataclasses.replace(answer, message=message, price=price)
 
 
 def _changed(

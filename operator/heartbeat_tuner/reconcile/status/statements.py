@@ -171,9 +171,10 @@ def _of_evidence(outcome: Decided) -> Iterator[Statement]:
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
     else:
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.UNKNOWN, decision.finding)
+    is_too_costly = decision.finding.reason is Reason.OBJECTIVE_TOO_COSTLY  # there are values; Recommended has a price
     if decision.verdict is Verdict.INFEASIBLE:
         yield Statement(ConditionType.FEASIBLE, ConditionStatus.FALSE, decision.story)
-    elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
+    elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY} or is_too_costly:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
     elif decision.verdict is Verdict.UNPROVEN and decision.proof is not None:

@@ -15,7 +15,7 @@ from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, ObjectivePrice, Prediction, Verdict
 from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
 from heartbeat_tuner.models.group_model import Fitted, QuantityModel
 from tests.support import fitted, worlds
@@ -144,21 +144,34 @@ def test_three_evictions_on_a_single_day_are_no_rate() -> None:
     assert decide(dataclasses.replace(evicted, history=two)).finding.reason is Reason.DANGER
 
 
-@pytest.mark.parametrize("reason", [Reason.INFEASIBLE, Reason.DANGER])
-def test_a_cure_that_costs_more_than_the_evictions_is_none(reason: Reason) -> None:
+@pytest.mark.parametrize(
+    ("met", "price", "reason"),
+    [
+        (False, True, Reason.OBJECTIVE_TOO_COSTLY),
+        (False, False, Reason.ABOVE_OBJECTIVE),
+        (True, False, Reason.DANGER),
+    ],
+)
+def test_a_cure_that_costs_more_than_the_evictions_is_none(reason: Reason, *, met: bool, price: bool) -> None:
     """The rule for a record knows no prices. Where a law thinks all is well it knows none either."""
-    is_dear = reason is Reason.INFEASIBLE
+    short = worlds.settings("30s")
     dear = Answer(
         Verdict.HEALTHY,
         Reason.HEALTHY,
         "Left as it is: 9200 stalled partition-seconds a day",
         now=dataclasses.replace(PROMISED, evictions_upper=77.0),
-        objective_met=not is_dear,
+        objective_met=met,
+        price=ObjectivePrice(worlds.settings("2m"), 1.2, is_of_crashes=False) if price else None,
     )
-    short = worlds.settings("30s")
     decision = decide(few(short, 3, 10.0), answer=lambda _: dear)
-    assert (decision.finding.reason, decision.target is None) == (reason, is_dear)
-    assert ("costs over a tenth more than these evictions do" in decision.advice) is is_dear
+    assert (decision.finding.reason, decision.target is None) == (reason, not met)
+    assert (decision.verdict is Verdict.UNPROVEN) is not met
+    assert decision.proof is not None
+    assert decision.proof.reason is Reason.ABOVE_OBJECTIVE
+    assert ("Left as it is" in decision.advice) is not met
+    if not met:
+        assert decision.forecast is not None
+        assert decision.forecast.price == dear.price
 
 
 def test_what_is_cheaper_is_taken_where_a_cure_is_too_dear() -> None:

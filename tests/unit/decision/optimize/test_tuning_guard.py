@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,15 @@ import pytest
 
 from heartbeat_tuner.decision.cost import cost_model
 from heartbeat_tuner.decision.cost.cost_model import Costs
-from heartbeat_tuner.decision.optimize import answer_sentences, guard, search, tuning
+from heartbeat_tuner.decision.optimize import answer_sentences, guard, improvement, search, tuning
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, SessionTable
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.optimize.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.sentences import facts
+from heartbeat_tuner.domain.verdicts import ObjectivePrice, Verdict
+from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import Law
@@ -430,14 +433,43 @@ def test_a_mean_above_the_objective_is_no_proof_where_little_is_known(doubt: flo
     assert found.verdict is verdict
 
 
+@pytest.mark.parametrize("shown", [True, False])
 @pytest.mark.parametrize(
-    ("evictions", "net", "is_told"), [(1.5, 111.0, True), (1.5, 110.0, False), (0.9, 111.0, False)]
+    ("evictions", "net", "doubt", "share", "is_of_crashes"),
+    [
+        (1.5, 111.0, 0.0, 0.11, False),
+        (1.5, 110.0, 0.0, None, False),
+        (0.9, 111.0, 0.0, None, False),
+        (1.5, 105.0, 20.0, 0.25, True),
+    ],
+    ids=["dear", "for a tenth", "expected to meet it", "dear if members crash often"],
 )
 def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_paid_for(
-    evictions: float, net: float, *, is_told: bool
+    evictions: float, net: float, doubt: float, share: float | None, *, is_of_crashes: bool, shown: bool
 ) -> None:
     """A person then has to say which of the two is worth more."""
-    settings = with_session(question(), 45).current
-    now = CostPoint(settings, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 0.0)
-    best = CostPoint(settings, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, 0.0)
-    assert ("11% more than what is set" in answer_sentences.left(now, best, 1.0)) is is_told
+    asked = with_session(question(), 45)
+    longer = dataclasses.replace(asked.current, session_timeout=seconds(60))
+    now = CostPoint(asked.current, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 0.0)
+    best = CostPoint(longer, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, doubt)
+    cost_cache = SimpleNamespace(at=lambda _: now)
+    price = improvement.objective_price(cost_cache, now, Choice(best, seconds(45), seconds(60)), 1.0)
+    sentence = answer_sentences.left(now, best, 1.0, price, shown=shown)
+    assert ("more than what is set" in sentence) is (share is not None)
+    assert ("own record does not show" in sentence) is not shown
+    if share is None:
+        assert price is None
+        return
+    assert price == ObjectivePrice(longer, pytest.approx(share), is_of_crashes)
+    assert facts(sentence)["costsMore"] == pytest.approx(share)
+    assert facts(sentence)["longerSession"] == "1m"
+    assert ("if members crash as often as they may" in sentence) is is_of_crashes
+
+
+def test_where_no_values_are_sure_to_meet_an_objective_there_is_no_price() -> None:
+    """Nor where what is set costs nothing that a share could be of."""
+    now = CostPoint(question().current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
+    free = dataclasses.replace(now, net_per_day=0.0)
+    cost_cache = SimpleNamespace(at=lambda _: now)
+    assert improvement.objective_price(cost_cache, now, Infeasible("none"), 1.0) is None
+    assert improvement.objective_price(cost_cache, free, Choice(now, seconds(45), seconds(60)), 1.0) is None

@@ -450,6 +450,22 @@ def test_the_objective_is_met_where_that_is_shown(reason: Reason, status: Condit
     assert condition(found, ConditionType.RECOMMENDED)[0] is ConditionStatus.FALSE
 
 
+def test_an_objective_that_is_too_costly_is_not_infeasible() -> None:
+    """Values exist: Feasible says so, and Recommended has what they cost."""
+    reason = Reason.OBJECTIVE_TOO_COSTLY
+    costly = dataclasses.replace(
+        LEFT,
+        verdict=Verdict.UNPROVEN,
+        finding=Finding(reason, "evicted"),
+        advice="it costs 30% more",
+        proof=Finding(Reason.ABOVE_OBJECTIVE, "counted"),
+    )
+    found = after(foreseen(costly))
+    assert condition(found, ConditionType.FEASIBLE)[:2] == (ConditionStatus.TRUE, Reason.FEASIBLE)
+    assert condition(found, ConditionType.RECOMMENDED) == (ConditionStatus.FALSE, reason, "evicted. it costs 30% more")
+    assert condition(found, ConditionType.OBJECTIVE_MET)[1] is Reason.ABOVE_OBJECTIVE
+
+
 def test_without_data_nothing_is_said_of_the_objective() -> None:
     """Of a group of which nothing is known nothing was shown either."""
     nobody_knows = condition(after(foreseen(dataclasses.replace(LEFT, forecast=None))), ConditionType.OBJECTIVE_MET)
