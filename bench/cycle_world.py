@@ -40,8 +40,12 @@ class Cluster(Environment):
         """Start none."""
 
 
-def fill(cluster: Cluster, everybody: Sequence[Subject]) -> None:
-    """Put policies, Deployments, pods, ConfigMaps and groups into the parts, and end the controllers."""
+def fill(cluster: Cluster, everybody: Sequence[Subject]) -> cycle_objects.Prototypes:
+    """Put policies, Deployments, pods, ConfigMaps and groups into the parts, and end the controllers.
+
+    Returns:
+        Of what the objects are copies.
+    """
     control_plane = cluster.control_plane
     scenario.install(cluster)
     namespaces = namespaces_of(everybody)
@@ -60,17 +64,26 @@ def fill(cluster: Cluster, everybody: Sequence[Subject]) -> None:
     cluster.kafka.create_topic(_TOPIC)
     with progress.step("cycle", "making the groups known to the broker"):
         fleets.commit_offsets(cluster.kafka.bootstrap, _TOPIC, (subject.name for subject in everybody))
+    return prototypes
 
 
 @contextlib.contextmanager
-def exporting(cluster: Cluster, everybody: Sequence[Subject]) -> Iterator[None]:
-    """Give Prometheus the past of all pods, and let it scrape their present."""
+def exporting(
+    cluster: Cluster, everybody: Sequence[Subject], exporter_words: Sequence[str] = ("bench.cycle_exporter",)
+) -> Iterator[None]:
+    """Give Prometheus the past of all pods, and let it scrape their present.
+
+    Args:
+        cluster: whose Prometheus it is.
+        everybody: whose pods they are.
+        exporter_words: module and arguments of the exporter, which takes those of `bench.cycle_exporter` too.
+    """
     (port,) = network.free_ports(1)
     prometheus_port = int(cluster.prometheus.url.rpartition(":")[2])
     exporter = Process(
         "exporter",
         [
-            *(sys.executable, "-m", "bench.cycle_exporter", "--port", str(port), "--policies", str(len(everybody))),
+            *(sys.executable, "-m", *exporter_words, "--port", str(port), "--policies", str(len(everybody))),
             *("--history-to", str(prometheus_port), "--history-s", str(_HISTORY_S)),
         ],
         log=cluster.run_dir / "logs" / "exporter.log",

@@ -1,0 +1,79 @@
+"""The exporter of a soak, a process of its own: `bench.cycle_exporter` whose pods are replaced while it runs.
+
+Which pods there are stands in a file that the churn replaces, `{"number of the subject": generation}`.
+"""
+
+import argparse
+import json
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cycle_exporter import PODS_OF_POLICY, SUBJECTS_OF_PAGE, TEMPLATE_HASH, Page, Subject, write_history
+from bench.exporters import serve_pages
+
+
+@dataclass(frozen=True)
+class Replaced(Subject):
+    """A subject whose oldest pod was replaced so many times by a new one."""
+
+    generation: int = 0
+
+    @property
+    def pods(self) -> list[str]:
+        """The names of its pods, the oldest first."""
+        places = range(self.generation, self.generation + PODS_OF_POLICY)
+        return [f"{self.name}-{TEMPLATE_HASH}-{place:05}" for place in places]
+
+
+def everybody(count: int, generations: Mapping[str, int]) -> list[Replaced]:
+    """Return as many subjects with the pods that they have now."""
+    return [Replaced(number, generations.get(str(number), 0)) for number in range(count)]
+
+
+class Pages:
+    """Pages by the file; each is made again when a pod of its subjects was replaced."""
+
+    def __init__(self, path: Path, count: int) -> None:
+        self._path = path
+        self._count = count
+        self._lock = threading.Lock()
+        self._read_at = 0
+        self._made: dict[int, tuple[Sequence[Replaced], Page]] = {}
+
+    def body(self, first: int, at_s: float) -> bytes:
+        """Return the page that begins with a subject, at a time."""
+        with self._lock:
+            changed_at = self._path.stat().st_mtime_ns
+            if changed_at != self._read_at:
+                self._take(everybody(self._count, json.loads(self._path.read_text())))
+                self._read_at = changed_at
+            return self._made[first][1].body(at_s)
+
+    def _take(self, subjects: Sequence[Replaced]) -> None:
+        for first in range(0, len(subjects), SUBJECTS_OF_PAGE):
+            some = subjects[first : first + SUBJECTS_OF_PAGE]
+            if first not in self._made or self._made[first][0] != some:
+                self._made[first] = (some, Page(some))
+
+
+def main() -> None:
+    """Write the past to a Prometheus, then serve until the process is ended."""
+    parser = argparse.ArgumentParser(description="What the consumers of a soak export.")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--policies", type=int, required=True)
+    parser.add_argument("--pods", type=Path, required=True, help="the file that says which pods there are")
+    parser.add_argument("--history-to", type=int, required=True, help="port of a Prometheus that takes remote write")
+    parser.add_argument("--history-s", type=float, required=True, help="how far back, in seconds")
+    asked = parser.parse_args()
+    now_s = time.time()
+    write_history(asked.history_to, everybody(asked.policies, {}), since_s=now_s - asked.history_s, until_s=now_s)
+    pages = Pages(asked.pods, asked.policies)
+    firsts = range(0, asked.policies, SUBJECTS_OF_PAGE)
+    serve_pages(asked.port, [lambda at_s, first=first: pages.body(first, at_s) for first in firsts])  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    main()
