@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-_PYPROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
+_CHECKOUT: Final = Path(__file__).parents[2]
 
 _ALSO_TRACED: Final = (
     "adapters/http/test_telemetry.py",
@@ -40,17 +40,44 @@ _SELDOM: Final = (10_000, 10, 100)
 
 def _traced() -> tuple[str, ...]:
     """Return how the ids of traced tests begin: those of the layers whose branches are counted, and some more."""
-    run = tomllib.loads(_PYPROJECT.read_text())["tool"]["coverage"]["run"]
+    run = tomllib.loads((_CHECKOUT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]
     rooms = (f"{Path(layer).name}/" for layer in run["source"])
     return tuple(f"tests/unit/{place}" for place in (*rooms, *_ALSO_TRACED))
 
 
+_TRACED: Final = _traced()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file that has nothing for the process that was asked for: half of a collection was that."""
+    wanted = config.getoption("markexpr")
+    if collection_path.suffix != ".py" or wanted not in {"no_cover", "not no_cover"}:
+        return None
+    traced, untraced = holds(collection_path)
+    return None if (traced if wanted == "not no_cover" else untraced) else True
+
+
+def holds(file: Path) -> tuple[bool, bool]:
+    """Return whether a file of tests may have some that are traced, and some that are not."""
+    name = file.relative_to(_CHECKOUT).as_posix()
+    all_traced = name.startswith(_TRACED)
+    some_traced = all_traced or any(place.startswith(f"{name}::") for place in _TRACED)
+    return some_traced, not all_traced or any(word in file.read_text() for word in ("no_cover", "hypothesis"))
+
+
+def _draws(item: pytest.Item) -> bool:
+    """Whether Hypothesis draws a test's cases."""
+    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave other rooms untraced: tracing takes two thirds more, and a layer's branches are its own tests' business."""
-    traced = _traced()
+    """Leave other rooms untraced, and tests that draw: tracing takes two thirds more.
+
+    A layer's branches are its own tests' business, and those of chosen cases: what drawn ones take differs by chance.
+    """
     for item in items:
-        if not item.nodeid.startswith(traced):
+        if not item.nodeid.startswith(_TRACED) or _draws(item):
             item.add_marker("no_cover")
 
 

@@ -327,3 +327,16 @@ def test_a_rebalance_timeout_that_is_not_known_has_the_default() -> None:
     assert card.violations(worlds.settings("60s", "3s", "5s")) == ()
     (sentence,) = card.violations(worlds.settings("103s", "3s", "5s"))
     assert "rebalanceTimeout (1m42s) below the session timeout (1m43s)" in sentence
+
+
+@pytest.mark.parametrize(
+    ("way", "text", "duration"),
+    [
+        (Format.MILLISECONDS, "1500", timedelta(seconds=1.5)),
+        (Format.GO, "1m30s", timedelta(seconds=90)),
+    ],
+)
+def test_what_a_card_writes_it_reads(way: Format, text: str, duration: timedelta) -> None:
+    """In each of the two ways."""
+    assert way.parse(text) == duration
+    assert way.render(duration) == text

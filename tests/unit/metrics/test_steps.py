@@ -68,3 +68,9 @@ def test_twins_differ_in_their_name_only() -> None:
     bucket = counters.series([], gc="G1 Young Generation", le="0.1", __name__="bucket")
     assert samples.twins(total, [bucket, count]) == [count]
     assert samples.twins(total, [bucket, count], but="le") == [bucket, count]
+
+
+def test_a_silence_that_was_under_way_when_a_time_began_counts_from_its_begin() -> None:
+    """Several scrapes before the time had shown the same: the counter may have stood since before the first."""
+    series = counters.series([(0.0, 5.0), (10.0, 7.0), (20.0, 7.0), (30.0, 7.0), (40.0, 8.0), (50.0, 9.0)])
+    assert counter_steps.longest_possible_silence_s(series, since_s=25.0, until_s=50.0) == 40.0

@@ -58,3 +58,10 @@ def test_gamma_probabilities_are_scipy_s(shape: float, away: float) -> None:
     """On both sides of the mean."""
     x = shape * math.exp(away / math.sqrt(shape + 1))
     assert count_bounds.gamma_cumulative(shape, x) == pytest.approx(special.gammainc(shape, x), abs=1e-9)
+
+
+@pytest.mark.parametrize(("shape", "probability"), [(0.3, 1 - 1e-9), (0.05, 1 - 1e-9), (0.01, 1e-6)])
+def test_quantiles_are_found_where_newton_s_steps_lead_astray(shape: float, probability: float) -> None:
+    """Far out on a steep law, where what is left is halved."""
+    found = count_bounds.gamma_quantile(shape, probability)
+    assert found == pytest.approx(special.gammaincinv(shape, probability), rel=1e-6, abs=1e-290)

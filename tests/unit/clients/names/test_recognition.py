@@ -116,3 +116,9 @@ def test_one_wrong_letter_is_noticed(known: str, at: int, letter: str) -> None:
     recognised = recognition.plain(f"kafka.{wrong}", in_kafka=True)
     assert recognised is not None
     assert recognised.standing is KeyStanding.MISSPELT
+
+
+def test_a_key_that_is_shorter_than_an_ending_does_not_end_in_it() -> None:
+    """Its words are used up, and some of the ending is left."""
+    assert KeyWords.of("timeout").prefix("sessiontimeout") is None
+    assert KeyWords.of("group.session.timeout").prefix("sessiontimeout") == ("group",)

@@ -441,3 +441,33 @@ def test_what_one_eviction_stalls_is_a_number(profile: Profile) -> None:
     each = reckon(profile).stalled_per_eviction
     assert np.isfinite(each).all()
     assert (each >= 0.0).all()
+
+
+def test_a_member_that_has_a_node_for_itself_is_away_as_the_node_is() -> None:
+    """A node's pauses are counted for all nodes, those of members for each; a chosen case of what is drawn above."""
+    each, all_six = often(2.0, 20.0, 0.8), often(12.0, 20.0, 0.8)
+    same(reckon(calm(pauses=each)), reckon(calm(node_pauses=all_six, node_members=1)))
+
+
+def test_a_member_alone_that_was_cut_off_joins_once() -> None:
+    """There is nobody whose going or coming would be a rebalance more."""
+    result = reckon(calm(members=1, outages=often(2.0, 20.0, 0.8)))
+    assert np.all(result.rebalances_per_day > 0)
+    assert result.rebalances_per_day == pytest.approx(result.evictions_per_month / 30)
+
+
+def test_after_an_outage_a_cooperative_group_stands_less_still_and_moves_more_often() -> None:
+    """In an eager group all wait for who comes late; in a cooperative one each who comes has its partitions moved."""
+    outages = often(2.0, 20.0, 0.8)
+    eager, cooperative = (
+        reckon(calm(outages=outages, rebalancing=how)) for how in (Rebalancing.EAGER, Rebalancing.COOPERATIVE)
+    )
+    assert np.all(cooperative.gross_per_day < eager.gross_per_day)
+    assert np.all(cooperative.rebalances_per_day > eager.rebalances_per_day)
+
+
+def test_a_member_alone_that_hangs_is_missed_for_as_long_whatever_is_set() -> None:
+    """Nobody takes over: no session changes what it costs, and none evicts."""
+    result = reckon(calm(members=1, hangs=FailureProcess(0.5, Law.constant(20.0))))
+    assert result.terms["hangs"] == pytest.approx(24 * 0.5 * 20.0, rel=0.01)
+    assert np.ptp(result.terms["hangs"]) == 0

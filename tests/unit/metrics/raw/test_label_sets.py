@@ -43,3 +43,9 @@ def test_labels_compare_with_themselves_with_labels_and_with_dictionaries() -> N
     assert labels != Labels({"job": "lag"})
     assert labels == {"job": "kafka"}
     assert labels != {"job": "lag"}
+
+
+def test_a_label_set_has_as_many_labels_as_were_given() -> None:
+    """And they can be gone through."""
+    labels = Labels({"pod": "orders-0", "namespace": "shop"})
+    assert len(labels) == len(list(labels)) == 2
