@@ -62,7 +62,7 @@ class Reason(enum.StrEnum):
 
     # ConsumerProtocolReady
     PROTOCOL_READY = "ProtocolReady"  # nothing hinders a rolling update to the consumer protocol (KIP-848)
-    LIBRARY_LACKS_PROTOCOL = "LibraryLacksProtocol"  # the client library, or a version that runs, has only classic groups
+    LIBRARY_LACKS_PROTOCOL = "LibraryLacksProtocol"  # the client library, or its version, has only classic groups
     BROKERS_LACK_PROTOCOL = "BrokersLackProtocol"  # the cluster's feature group.version is 0
     SETTINGS_REFUSED = "SettingsRefused"  # the client would refuse to start with what the pods' environment sets
     ASSIGNOR_LACKS_COUNTERPART = "AssignorLacksCounterpart"  # brokers have no counterpart of the group's assignor
