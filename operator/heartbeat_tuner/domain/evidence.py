@@ -58,8 +58,7 @@ class Record:
         since: start of the time that was watched: never before the newest pod's start or our last change.
         until: its end.
         evictions: live members that were removed for a silence longer than their session; a lower bound.
-        poll_gap_evictions: live members that left because they did not poll for longer than their limit; a lower
-            bound. They beat all the while: no session timeout would have kept them.
+        poll_gap_evictions: live members that left without a poll for their limit, beating all the while: at least.
         longest_poll_gap: the longest time between two polls; None where the client has no limit or exports none.
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
@@ -68,14 +67,14 @@ class Record:
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
-        counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
-            consumer that was closed and made again looks the same.
+        counted_evictions: those of `evictions` that clients' counters show; others may be consumers made again.
         consumers_per_pod: the most consumers that one pod exports.
         evicted_at_s: when each of `evictions` happened, in order, in Unix seconds; by when, where the broker showed it.
         beats_timed_for: for how long more than half of the members' beats were counted for `beat_period`; zero without.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
         as_described: whether `evictions` are the broker's word, since nothing of the library's exporter is there.
+        client_versions: those of the Kafka clients in all pods; none where a pod does not show its own.
         hidden: why members of a group of the consumer protocol may have been fenced unseen; None where `evictions` is
             all of them, but for those of one pod within 90 s, which count as one.
     """
@@ -99,6 +98,7 @@ class Record:
     poll_gap_pods: tuple[str, ...] = ()
     hidden: HiddenFencings | None = None
     as_described: bool = False
+    client_versions: tuple[str, ...] = ()
 
     @property
     def span(self) -> timedelta:

@@ -63,7 +63,7 @@ class Reason(enum.StrEnum):
 
     # ConsumerProtocolReady
     PROTOCOL_READY = "ProtocolReady"  # nothing hinders a rolling update to the consumer protocol (KIP-848)
-    LIBRARY_LACKS_PROTOCOL = "LibraryLacksProtocol"  # the client library has only classic groups
+    LIBRARY_LACKS_PROTOCOL = "LibraryLacksProtocol"  # the client library, or its version, has only classic groups
     BROKERS_LACK_PROTOCOL = "BrokersLackProtocol"  # the cluster's feature group.version is 0
     SETTINGS_REFUSED = "SettingsRefused"  # the client would refuse to start with what the pods' environment sets
     ASSIGNOR_LACKS_COUNTERPART = "AssignorLacksCounterpart"  # brokers have no counterpart of the group's assignor
@@ -152,7 +152,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.TOO_EARLY: "Nothing, or [fit the models](../how-to/fit.md) to weeks of history: that takes a day.",
         Reason.ABOVE_OBJECTIVE: "Accept it, or raise `objective.maxFalseEvictionsPerMonth` or `maxDetectionTime`.",
         Reason.PROTOCOL_READY: "Migrate in a rolling update, if you want to ([how](../how-to/check.md)).",
-        Reason.LIBRARY_LACKS_PROTOCOL: "Nothing; or move to the library in the message.",
+        Reason.LIBRARY_LACKS_PROTOCOL: "Nothing; or move to the library, or the version, in the message.",
         Reason.BROKERS_LACK_PROTOCOL: "Nothing; or update the brokers, then the feature in the message.",
         Reason.SETTINGS_REFUSED: "Remove the variables in the same rollout ([their writer](../how-to/remove.md)).",
         Reason.ASSIGNOR_LACKS_COUNTERPART: "Move the classic group to range, roundrobin, sticky or cooperative-sticky.",

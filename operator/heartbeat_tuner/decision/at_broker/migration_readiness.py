@@ -2,13 +2,13 @@
 
 `check --target-protocol consumer` reads files; this reads what is known of a running group anyway: the cluster's
 `group.version`, what the pods' environment sets, the assignor that its coordinator names, and static ids. Which version
-of the library runs, nothing shows. So the answer is only yes where each version has the protocol.
+of the library runs, only Micrometer shows. Without that the answer is yes only where each version has the protocol.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from heartbeat_tuner.clients import consumer_protocol
+from heartbeat_tuner.clients import consumer_protocol, features
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.clients.consumer_protocol import ProtocolSupport
 from heartbeat_tuner.domain.evidence import Workload
@@ -25,7 +25,9 @@ _GIVEN: Final = frozenset({*_IN_ENVIRONMENT, ValueSource.POLICY})
 """Where a value was found that the client is given; the policy declares what the code sets."""
 
 
-def readiness(policy: Policy, workload: Workload, group: Group, cluster: Cluster, client: Client) -> Finding | None:
+def readiness(
+    policy: Policy, workload: Workload, group: Group, cluster: Cluster, client: Client, *, versions: Sequence[str] = ()
+) -> Finding | None:
     """Return whether the members of a group may move, with all that hinders them; None where that is no question.
 
     Args:
@@ -34,6 +36,7 @@ def readiness(policy: Policy, workload: Workload, group: Group, cluster: Cluster
         group: as it was described when it stood still last: in a rebalance nobody names its assignor.
         cluster: what its brokers serve.
         client: the card of the library.
+        versions: of the library, in the pods that run; empty where they are not known.
     """
     if group.consumer_protocol or group.rebalancing or workload.current is None:
         return None
@@ -42,17 +45,28 @@ def readiness(policy: Policy, workload: Workload, group: Group, cluster: Cluster
         phrase = "{client} has no consumer protocol, and stays in classic groups: {instead}"
         text = say(phrase, client=client.title, instead=consumer_protocol.INSTEAD[client.name])
         return Finding(Reason.LIBRARY_LACKS_PROTOCOL, text)
+    known = [version for version in versions if features.VERSION.fullmatch(version)]
+    are_known = bool(known) and len(known) == len(versions)
     hindrances = [
+        *(_of_versions(known, client, support) if are_known else ()),
         *_of_brokers(cluster),
         *_of_settings(policy, workload, workload.current, client, support),
         *_of_assignor(group),
-        *_unknown(cluster, client, support),
+        *_unknown(cluster, client, support, are_known=are_known),
     ]
     phrase = "nothing hinders a rolling update with {switch}: the group is converted when the first new member joins"
     ready = Finding(Reason.PROTOCOL_READY, say(phrase, switch=support.switch))
     first, *others = hindrances or [ready]
     text = join("; ", (first.message, *(other.message for other in others)))
     return Finding(first.reason, join(". ", (text, *_warnings(policy, workload, group, cluster))))
+
+
+def _of_versions(versions: Sequence[str], client: Client, support: ProtocolSupport) -> Iterator[Finding]:
+    old = [version for version in versions if features.older(version, support.since)] if support.since else []
+    if old:
+        phrase = "{client} has the consumer protocol since {since}, and {versions} runs: update the library first"
+        text = say(phrase, client=client.title, since=support.since, versions=" and ".join(old))
+        yield Finding(Reason.LIBRARY_LACKS_PROTOCOL, text)
 
 
 def _of_brokers(cluster: Cluster) -> Iterator[Finding]:
@@ -91,11 +105,11 @@ def _of_assignor(group: Group) -> Iterator[Finding]:
         yield Finding(Reason.ASSIGNOR_LACKS_COUNTERPART, say(phrase, assignor=group.assignor))
 
 
-def _unknown(cluster: Cluster, client: Client, support: ProtocolSupport) -> Iterator[Finding]:
+def _unknown(cluster: Cluster, client: Client, support: ProtocolSupport, *, are_known: bool) -> Iterator[Finding]:
     if cluster.group_version is None:
         phrase = "whether the cluster serves the consumer protocol is not known: no broker said its features in time"
         yield Finding(Reason.BROKERS_NOT_READ, phrase)
-    if support.since:
+    if support.since and not are_known:
         phrase = "{client} has the consumer protocol since {since}, and no metric shows which version runs{flaw}"
         faults = say("; before {fixed} {flaw}", fixed=support.fixed_in, flaw=support.flaw) if support.fixed_in else ""
         text = say(phrase, client=client.title, since=support.since, flaw=faults)

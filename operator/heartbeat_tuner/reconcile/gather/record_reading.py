@@ -8,7 +8,7 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
-from heartbeat_tuner.metrics import record
+from heartbeat_tuner.metrics import client_versions, record
 from heartbeat_tuner.metrics.conventions import custom, known_conventions
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey
@@ -106,9 +106,10 @@ class RecordReader:
         if may_have_none and not any(observed.values()):
             convention, observed = resolver.followed(unknown, known_conventions.read_for(policy.library))
         measured = record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
-        if isinstance(measured, Record) and convention not in candidates:
-            return dataclasses.replace(measured, as_described=True)
-        return measured
+        if isinstance(measured, Unknown):
+            return measured
+        versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
+        return dataclasses.replace(measured, as_described=convention not in candidates, client_versions=versions)
 
     @staticmethod
     def _may_be_without_metrics(policy: Policy, group: Group, *, since: datetime, now: datetime) -> bool:

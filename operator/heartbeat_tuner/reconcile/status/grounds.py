@@ -58,7 +58,8 @@ def _of_migration(outcome: Decided) -> Grounds:
     inputs = outcome.inputs
     group = inputs.settled if inputs.group.rebalancing and inputs.settled is not None else inputs.group
     static = frozenset(member.host for member in group.members if member.instance_id is not None)
-    return group.rebalancing, group.assignor, static, inputs.cluster.group_version, inputs.cluster.consumer
+    versions = () if isinstance(inputs.record, Unknown) else inputs.record.client_versions
+    return group.rebalancing, group.assignor, static, inputs.cluster.group_version, inputs.cluster.consumer, versions
 
 
 def _of_pods(outcome: Decided) -> Grounds:

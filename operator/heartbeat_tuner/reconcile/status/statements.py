@@ -118,7 +118,10 @@ def _readiness(outcome: Decided) -> Finding | None:
     """Return whether the group may move to the consumer protocol; None where it has, or nobody knows what is set."""
     inputs = outcome.inputs
     group = inputs.settled if inputs.group.rebalancing and inputs.settled is not None else inputs.group
-    return migration_readiness.readiness(inputs.policy, inputs.workload, group, inputs.cluster, inputs.client)
+    versions = () if isinstance(inputs.record, Unknown) else inputs.record.client_versions
+    return migration_readiness.readiness(
+        inputs.policy, inputs.workload, group, inputs.cluster, inputs.client, versions=versions
+    )
 
 
 def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus, Finding] | None:

@@ -1,6 +1,7 @@
 """What stands between a classic group and the consumer protocol, by what is known of it anyway."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 
@@ -44,6 +45,7 @@ def said(
     workload: Workload | None = None,
     group: Group | None = None,
     cluster: Cluster = NEW,
+    versions: Sequence[str] = (),
 ) -> Finding:
     """Return what is said of a group that may be asked about."""
     found = migration_readiness.readiness(
@@ -52,6 +54,7 @@ def said(
         group or classic(),
         cluster,
         catalogue.client(policy.library),
+        versions=versions,
     )
     assert found is not None
     return found
@@ -128,6 +131,28 @@ def test_brokers_that_forbid_the_detection_time_are_named(bounds: ConsumerBounds
     )
     message = said(policy, cluster=dataclasses.replace(NEW, consumer=bounds)).message
     assert (text in message) if text else ("allow no session" not in message)
+
+
+@pytest.mark.parametrize(
+    ("versions", "reason"),
+    [
+        ((), Reason.CLIENT_VERSION_UNKNOWN),
+        (("unknown",), Reason.CLIENT_VERSION_UNKNOWN),
+        (("4.4.0", "unknown"), Reason.CLIENT_VERSION_UNKNOWN),
+        (("3.9.1", "4.4.0"), Reason.LIBRARY_LACKS_PROTOCOL),
+        (("4.0.0",), Reason.PROTOCOL_READY),
+    ],
+)
+def test_versions_that_run_decide_where_all_of_them_are_known(versions: Sequence[str], reason: Reason) -> None:
+    """One old pod is enough to hinder the move, and one that does not say its version to leave it open."""
+    finding = said(versions=versions)
+    assert finding.reason is reason
+    assert ("3.9.1 runs: update" in finding.message) is ("3.9.1" in versions)
+
+
+def test_a_version_of_a_library_that_always_had_the_protocol_is_no_question() -> None:
+    """Nothing is known of its first."""
+    assert said(of_library("platformatic"), versions=("0.1.0",)).reason is Reason.PROTOCOL_READY
 
 
 def test_faults_of_old_versions_are_told() -> None:
