@@ -9,7 +9,7 @@ MUTANTS := $(VENV)/.mutants
 SITE := $(VENV)/.site
 RELEASE := $(VENV)/.release
 
-.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark fit-k8s lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean bench-watched-world
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install e2e-java faults trust hostile schedules gitops broker-side static-members campaign spark fit-k8s lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-install bench-folklore bench-verify bench-quality bench-witness bench-watched witness fit-world doctor docs docs-check docs-site release locks clean bench-watched-world fault-campaign soak
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,12 @@ lint unit integration chart e2e-java faults trust: $(INSTALLED) $(SITE)  ## Run 
 
 schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts over two replicas, a quarter of an hour
 	@$(PYTHON) tests/rings.py all-schedules
+
+fault-campaign: $(INSTALLED)  ## Play 200 random schedules over replicas, sources, webhook, models and persons at once, hours; build/fault-campaign.json (SEED=1017 for one)
+	@$(PYTHON) $(if $(SEED),-m pytest -q --capture=no tests/schedules/test_at_once.py -k seed$(SEED),tests/rings.py fault-campaign)
+
+soak: $(INSTALLED)  ## Run two replicas for 24 simulated hours of change and faults, 40 minutes; build/soak.json (HOURS=3 for a quick look)
+	@$(PYTHON) $(if $(HOURS),-m tests.soak --hours $(HOURS),tests/rings.py soak)
 
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@

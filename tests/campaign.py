@@ -70,6 +70,16 @@ PARTS: Final = (
         (rings.PYTHON, "-m", "pytest", "-q", "tests/trust/test_walk.py"),
         "45 random walks of people, Git and operators over one workload: nothing that was taken back is written again",
     ),
+    Part(
+        "fault-campaign",
+        _ring("fault-campaign"),
+        "200 random schedules over replicas, sources, webhook, static ids, models and persons at once: no harm",
+    ),
+    Part(
+        "soak",
+        _ring("soak"),
+        "24 simulated hours of 500 policies that change, and of parts that break: no leak, and all converges",
+    ),
     Part("static-members", _ring("static-members"), "no id is given twice, whatever happens to pods and nodes"),
     Part("gitops", _ring("gitops"), "manifests that are reapplied for five minutes cost no rollout"),
     Part("install", _ring("install"), "the chart is installed, upgraded, rolled back and removed on a node"),

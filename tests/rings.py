@@ -105,7 +105,12 @@ RINGS = (
     Ring("faults", (_pytest("e2e", "-m", "faults"),), waits=True),
     Ring("e2e-java", (_pytest("e2e", "-m", "e2e_java"),), waits=True),
     Ring("trust", (_pytest("trust", "-m", "not all_walks"),), waits=True),
-    Ring("schedules", (_pytest("schedules", "--capture=no", "-m", "not all_schedules"),), waits=True, steady=True),
+    Ring(
+        "schedules",
+        (_pytest("schedules", "--capture=no", "-m", "not all_schedules and not at_once"),),
+        waits=True,
+        steady=True,
+    ),
     Ring("hostile", (_pytest("hostile"),), waits=True),
     Ring("lab", (_pytest("lab"),), waits=True),
     Ring(
@@ -122,10 +127,24 @@ RINGS = (
     ),
     Ring(
         "all-schedules",
-        (_pytest("schedules", "--capture=no"),),
+        (_pytest("schedules", "--capture=no", "-m", "not at_once"),),
         waits=True,
         steady=True,
         left_out="it plays 50 schedules in a quarter of an hour; 6 of them are in schedules; `make schedules` runs it",
+    ),
+    Ring(
+        "fault-campaign",
+        (_pytest("schedules", "--capture=no", "-m", "at_once"),),
+        waits=True,
+        steady=True,
+        left_out="it plays 200 schedules in hours; `make fault-campaign` runs it",
+    ),
+    Ring(
+        "soak",
+        ((PYTHON, "-m", "tests.soak"),),
+        waits=True,
+        steady=True,
+        left_out="it runs two replicas for 24 simulated hours, most of an hour; `make soak` runs it",
     ),
     Ring(
         "release",

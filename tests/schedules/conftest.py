@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -63,6 +63,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         kafka.class_archive()
 
 
+def telling(fleets: Sequence[Fleet]) -> PodMetrics:
+    """Return a Prometheus that tells of a storm in each pod that runs without values of the tuner's."""
+    return PodMetrics(fleets, storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES)
+
+
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Two fleets in a storm and two replicas."""
@@ -73,9 +78,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         fleets = [running.enter_context(Fleet(sandbox, name, SIZE)) for name in ("red", "blue")]
         for fleet in fleets:
             deploy(fleet)
-        metrics = running.enter_context(
-            PodMetrics(fleets, storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES)
-        )
+        metrics = running.enter_context(telling(fleets))
         replicas = running.enter_context(Replicas(sandbox, f"http://{LOOPBACK}:{metrics.port}"))
         yield Stage(fleets, replicas, tail)
 

@@ -23,10 +23,20 @@ class Replicas:
     Args:
         sandbox: where they work.
         prometheus_url: where they read metrics.
+        bootstrap: where they ask about groups; None is the broker itself.
+        lease_times: of their leader election.
     """
 
-    def __init__(self, sandbox: Sandbox, prometheus_url: str) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        prometheus_url: str,
+        bootstrap: str | None = None,
+        lease_times: LeaseTimes = LEASE_TIMES,
+    ) -> None:
         self._sandbox = sandbox
+        self._lease_times = lease_times
+        self._bootstrap = bootstrap
         self._prometheus_url = prometheus_url
         self._running = contextlib.ExitStack()
         self._operators: dict[str, Operator] = {}
@@ -45,7 +55,8 @@ class Replicas:
                         user=user,
                         api_url=f"https://{LOOPBACK}:{wire.port}",
                         prometheus_url=self._prometheus_url,
-                        lease_times=LEASE_TIMES,
+                        bootstrap=self._bootstrap,
+                        lease_times=self._lease_times,
                         grants=EVERY_GROUP,  # nobody consumes
                         max_rollouts=100,  # all at once, so that schedules strike while much is being written
                     )

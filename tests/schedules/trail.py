@@ -3,14 +3,17 @@
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from heartbeat_tuner.api.applied import ANNOTATION
+from heartbeat_tuner.domain import durations
 from sandbox.audit import Write
 from sandbox.environment import OPERATOR_USERS
 
-_FENCED = {("deployments", ""), ("consumergrouppolicies", "status")}
+_POLICIES = "consumergrouppolicies"
+_FENCED = {("deployments", ""), (_POLICIES, "status")}
 """Resources and subresources whose writes name the version that they rest on; Events are new objects."""
 
 _CONFLICT = 409
@@ -112,6 +115,18 @@ class Trail:
                 notes.setdefault((write.namespace, write.name), set()).add(note)
         return {place: max(answered[place], len(notes.get(place, ()))) for place in {*answered, *notes}}
 
+    def empty_entries(self) -> list[Write]:
+        """Return the replicas' writes after which a Deployment has an entry of its environment without a value."""
+        return [write for write in self._applies() if write.succeeded and any(map(_is_empty, _entries(write.stored)))]
+
+    def untrue(self, *, within_s: float) -> list[Write]:
+        """Return the statuses that call values applied which no Deployment had at that time, or shortly before.
+
+        Args:
+            within_s: how old what a replica has read may be when it writes a status.
+        """
+        return [write for write in self._by_replicas() if write.succeeded and self._is_untrue(write, within_s)]
+
     def unanswered(self) -> int:
         """Count the replicas' writes to Deployments of which they never learnt whether they were done."""
         return sum(1 for write in self._applies() if not write.succeeded)
@@ -132,6 +147,26 @@ class Trail:
     def taken_back_between(self) -> list[tuple[datetime, datetime]]:
         """Return when each Deployment that was applied to several times was so first and last."""
         return [(times[0], times[-1]) for times in self._times_of_applies().values() if len(times) > 1]
+
+    def _is_untrue(self, write: Write, within_s: float) -> bool:
+        status = write.stored.get("status", {})
+        answers = {item["type"]: item["status"] for item in status.get("conditions", ())}
+        session = status.get("applied", {}).get("values", {}).get("sessionTimeout")
+        if write.resource != _POLICIES or answers.get("Applied") != "True" or session is None:
+            return False
+        name = write.stored.get("spec", {}).get("workloadRef", {}).get("name")
+        stood = [
+            item
+            for item in self.writes
+            if (item.resource, item.namespace, item.name) == ("deployments", write.namespace, name)
+            and item.succeeded
+            and item.time <= write.time
+            and item.stored.get("spec")
+        ]
+        newest = [item for item in stood if (write.time - item.time).total_seconds() > within_s][-1:]
+        recent = [item for item in stood if (write.time - item.time).total_seconds() <= within_s]
+        wanted = str(round(durations.parse(session).total_seconds() * 1000))
+        return not any(entry.get("value") == wanted for item in (*newest, *recent) for entry in _entries(item.stored))
 
     def _times_of_applies(self) -> dict[tuple[str, str], list[datetime]]:
         times: dict[tuple[str, str], list[datetime]] = {}
@@ -170,6 +205,16 @@ class Trail:
             if write.resource == "leases" and write.succeeded:
                 holder = write.user if write.sent["spec"].get("holderIdentity") else ""
             yield write, holder
+
+
+def _entries(workload: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the environment of a workload's containers."""
+    containers = workload.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ())
+    return [entry for container in containers for entry in container.get("env", ())]
+
+
+def _is_empty(entry: Mapping[str, Any]) -> bool:
+    return not entry.get("value") and "valueFrom" not in entry
 
 
 def _object(write: Write) -> tuple[str, str, str]:

@@ -1,0 +1,128 @@
+"""Replicas, sources, webhook, pods with static ids, models and persons, all disturbed at once: no harm is ever done.
+
+A seed that failed is played alone with `pytest tests/schedules/test_at_once.py -k seed1017`. What came of each is added
+to `build/fault-campaign.json`.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from sandbox import progress, scenario
+from sandbox.audit import Tail
+from sandbox.environment import OPERATOR_USERS, Sandbox
+from sandbox.scenario import LeaseTimes
+from tests.schedules import at_once
+from tests.schedules.conftest import telling
+from tests.schedules.replicas import Replicas
+from tests.schedules.stage import CRASHING, SIZE, Played, Shown, Stage, deploy, differences
+from tests.schedules.surroundings import REVERTED, Surroundings
+from tests.support import webhooks
+from tests.support.fleets import Fleet
+
+pytestmark = [
+    pytest.mark.at_once,
+    pytest.mark.timeout(600),
+    # A wire that is cut in the very moment of an accept: asyncio's server then drops the new transport unclosed.
+    pytest.mark.filterwarnings("ignore:unclosed transport <_SelectorSocketTransport:ResourceWarning"),
+]
+
+RESULT: Final = Path(__file__).parents[2] / "build" / "fault-campaign.json"
+WRITES: Final = [1] * (SIZE - CRASHING) + [2] * CRASHING
+LEASE_TIMES: Final = LeaseTimes("6s", "3600ms", "600ms")
+"""Those of `tests.schedules.replicas` at this pace."""
+
+SETTLED_TIMEOUT_S: Final = 240.0
+"""A busy machine needs minutes for the rollouts alone."""
+
+READ_BEFORE_S: Final = 10.0
+"""So old may be what a status rests on: a cycle over slow wires, and a stop of a replica within its lease."""
+
+
+@pytest.fixture(scope="module")
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stage, Surroundings]]:
+    """Two fleets in a storm, two replicas, and everything beside them."""
+    with contextlib.ExitStack() as running:
+        users = (*OPERATOR_USERS, webhooks.USER)
+        sandbox = running.enter_context(Sandbox(tmp_path_factory.mktemp("at-once"), users=users))
+        scenario.install(sandbox)
+        tail = Tail(sandbox.control_plane.audit_log)
+        fleets = [running.enter_context(Fleet(sandbox, name, SIZE)) for name in ("red", "blue")]
+        for fleet in fleets:
+            deploy(fleet)
+        metrics = running.enter_context(telling(fleets))
+        beside = running.enter_context(Surroundings(sandbox, metrics.port, tmp_path_factory.mktemp("webhook")))
+        replicas = running.enter_context(Replicas(sandbox, beside.prometheus_url, beside.bootstrap, LEASE_TIMES))
+        yield Stage(fleets, replicas, tail, beside, SETTLED_TIMEOUT_S), beside
+
+
+@pytest.fixture(scope="module")
+def by_persons_alone(surroundings: tuple[Stage, Surroundings]) -> list[Shown]:
+    """What stands at the end when nothing happens but what persons do."""
+    return surroundings[0].play("persons-alone", at_once.persons_alone()).end
+
+
+def test_what_a_person_took_back_stays_so(by_persons_alone: list[Shown]) -> None:
+    """What the schedules are compared with is right itself."""
+    assert by_persons_alone[REVERTED]["env"] == {}
+    assert by_persons_alone[REVERTED]["conditions"]["Applied"] == ("False", "TakenBack")
+    assert all(shown["env"] for shown in by_persons_alone[1:-CRASHING])
+
+
+@pytest.mark.parametrize("seed", at_once.SEEDS, ids="seed{:04}".format)
+def test_nothing_that_happens_at_once_does_harm(
+    surroundings: tuple[Stage, Surroundings], by_persons_alone: list[Shown], seed: int
+) -> None:
+    """Judged by what must hold whatever happened, and by the end state of the undisturbed run."""
+    stage, beside = surroundings
+    played = stage.play(f"seed{seed}", at_once.drawn_at_once(seed), by_persons_alone)
+    broken = broken_invariants(played, by_persons_alone, beside)
+    note(seed, played, broken)
+    progress.say(f"seed{seed}", f"{played.took_s:.1f} s, {len(played.hits)} hits of a leader, {len(broken)} broken")
+    assert not broken, "\n".join(broken)
+
+
+def broken_invariants(played: Played, undisturbed: list[Shown], beside: Surroundings) -> list[str]:
+    """Return a sentence for each invariant that did not hold."""
+    trail, broken = played.trail, list[str]()
+    late = trail.without_lease()
+    if len(late) > 1 or (late and not played.stood_still):
+        broken.append(f"written without the lease: {trail.account()}")
+    broken += [f"not from the newest version: {write}" for write in trail.stale()]
+    broken += [f"an entry without a value: {write}" for write in trail.empty_entries()]
+    broken += [f"called applied, and is not: {write}" for write in trail.untrue(within_s=READ_BEFORE_S)]
+    applies, wanted = trail.applies(), dict(zip(played.fleet, WRITES, strict=True))
+    broken += [
+        f"{name} was written {applies.get((namespace, name), 0)} times, not {times}"
+        for (namespace, name), times in wanted.items()
+        if applies.get((namespace, name), 0) != times
+    ]
+    broken += [f"{id_} was of {pod} and of {other} at once" for id_, pod, other in beside.static.shared_ids()]
+    broken += [f"pod {name} has an entry without a value" for name in beside.static.empty_entries()]
+    return broken + differences(played.end, undisturbed)
+
+
+def note(seed: int, played: Played, broken: list[str]) -> None:
+    """Add what came of a seed to the result; what was noted of it before is replaced."""
+    RESULT.parent.mkdir(exist_ok=True)
+    before: list[dict[str, Any]] = json.loads(RESULT.read_text())["seeds"] if RESULT.exists() else []
+    row = {
+        "seed": seed,
+        "ok": not broken,
+        "seconds": round(played.took_s, 1),
+        "hits_of_a_leader": len(played.hits),
+        "leadership_changes": played.trail.changes(),
+        "applies_refused": played.trail.refused(),
+        "broken": broken,
+    }
+    rows = sorted([*(item for item in before if item["seed"] != seed), row], key=lambda item: int(item["seed"]))
+    summary = {
+        "played": len(rows),
+        "of": len(at_once.SEEDS),
+        "failed": [item["seed"] for item in rows if not item["ok"]],
+    }
+    RESULT.write_text(json.dumps({**summary, "seeds": rows}, indent=1) + "\n")
