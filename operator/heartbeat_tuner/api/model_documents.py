@@ -204,6 +204,7 @@ def _quantity_from(spec: QuantitySpec) -> QuantityModel:
                 tuple(spec.pool.per_day),
                 tuple(spec.pool.spreads),
                 spec.pool.hides_from_seconds,
+                None if spec.pool.clumps is None else tuple(spec.pool.clumps),
             )
         ),
     )

@@ -108,4 +108,5 @@ def _pool_of(pool: Pool) -> dict[str, Any]:
         "perDay": list(pool.per_day),
         "spreads": list(pool.spreads),
     }
-    return document if pool.hides_from_s is None else {**document, "hidesFromSeconds": pool.hides_from_s}
+    hides = {} if pool.hides_from_s is None else {"hidesFromSeconds": pool.hides_from_s}
+    return {**document, **hides, **({} if pool.clumps is None else {"clumps": list(pool.clumps)})}

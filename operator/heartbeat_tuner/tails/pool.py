@@ -17,6 +17,7 @@ on what it saw itself, and on nobody else: who could bring one into being would 
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Final, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.hidden_ends import SeenTogether
 from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
 from heartbeat_tuner.tails.model import Z_95
+from heartbeat_tuner.tails.rates import DayScatter
 
 LEAST_ALIKE: Final = 5
 """Groups of a namespace that have a pool apart from the others of their kind: fewer would be one group's chance."""
@@ -35,12 +37,15 @@ LEAST_DAYS: Final = 10.0
 """Of fewer days nothing is told."""
 
 _FIRST: Final = int(np.searchsorted(EDGES_S, 2.8))
-_EDGES: Final = _FIRST + PER_OCTAVE // 2 * np.arange(16)  # where buckets meet: none is cut
+EDGES: Final = _FIRST + PER_OCTAVE // 2 * np.arange(16)
+"""The buckets whose lower edges are the times of a pool: none is cut."""
 
-TIMES_S: Final = tuple(EDGES_S[_EDGES].tolist())
+TIMES_S: Final = tuple(EDGES_S[EDGES].tolist())
 """From 2.8 s, half an octave apart, to 512 s: what is shorter is each group's own habit."""
 
 _SPREAD_BEFORE: Final = 1.0
+ALIKE: Final = 1.0
+"""By how much groups differ at most where a bound is told: a gamma law of a wider spread has hardly any middle."""
 _LEAST: Final = 1e-300  # stands for a rate of nothing
 _UPPER: Final = 0.95
 _SHAPES: Final = np.geomspace(1e-2, 1e4, 121)
@@ -58,6 +63,8 @@ class Pool:
         spreads: by how much groups differ in that, the squared coefficient of variation of their rates; above 0.
         hides_from_s: from when on absences of the group whose pool it is do not show, for they end in an eviction; None
             where all show.
+        clumps: how many of them come at a time, of each of `times_s`; None: one by one. Fewer events then speak for a
+            rate, and fewer days for there being few.
     """
 
     days: float
@@ -66,6 +73,7 @@ class Pool:
     per_day: tuple[float, ...]
     spreads: tuple[float, ...]
     hides_from_s: float | None = None
+    clumps: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, counts: Array, days: Array) -> Self | None:
@@ -86,6 +94,7 @@ class Pool:
         *,
         hidden: npt.NDArray[np.bool_] | None = None,
         unended: Array | None = None,
+        scatter: DayScatter | None = None,
         least_groups: int = 1,
     ) -> dict[int, Self]:
         """Return the pool of each namespace that saw enough: its own groups' and, within bounds, those of others.
@@ -96,6 +105,7 @@ class Pool:
             homes: a number for each group, the same for those of one namespace.
             hidden: of which groups what is longer than a session does not show; None: of none.
             unended: how many of `counts` are only known to be longer than the lower edge of their bucket; None: none.
+            scatter: of what each group saw day by day, at `TIMES_S`; None: events come one by one.
             least_groups: of its own that a namespace needs.
         """
         watched = days > 0
@@ -106,23 +116,23 @@ class Pool:
         if not numbers.size:
             return {}
         several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
-        each = np.zeros((len(days), _EDGES.size))
-        for own in several:
-            each[own] = open_ends.longer(counts[own], open_counts[own])[:, _EDGES]
+        each = _longer(counts, open_counts, several)
         own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
-        ends = [SeenTogether.of_groups(each[own], hides[own], _EDGES) for own in several]
+        ends = [SeenTogether.of_groups(each[own], hides[own], EDGES) for own in several]
         longer = np.array([end.longer for end in ends])
         beyond = np.array([_beyond(counts[own].sum(axis=0)) for own in several])
         events, together = neighbours.heard(longer, own_days, least=beyond)
         sizes = np.array([own.size for own in several])
+        clumps = [None if scatter is None else scatter.some(np.flatnonzero(watched)[own]).clumps() for own in several]
         return {
             int(numbers[home]): cls(
                 float(together[home]),
                 int(np.minimum(sizes, own.size).sum()),
                 TIMES_S,
                 tuple((events[home] / together[home]).tolist()),
-                ends[home].wider([rates.spread(counted, days[own], before=_SPREAD_BEFORE) for counted in each[own].T]),
+                ends[home].wider(_spreads(each[own], days[own], clumps[home])),
                 ends[home].from_s,
+                clumps[home],
             )
             for home, own in enumerate(several)
             if own.size >= least_groups and own_days[home] >= LEAST_DAYS and counts[own].any()
@@ -144,9 +154,15 @@ class Pool:
             own = np.where(times_s > self.hides_from_s, own[max(shown, 0)], own)
         logs = np.log(np.maximum(times_s, self.times_s[0]))
         usual = self._usual(times_s)
-        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
-        shape, exposure = own + 1.0 / differ, days * self._shown(times_s, usual) / usual + 1.0 / (differ * usual)
-        return shape / exposure, _quantiles(shape) / exposure
+        clump = 1.0 if self.clumps is None else np.interp(logs, np.log(self.times_s), self.clumps)
+        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days / clump, 1.0)
+        seen, watched = own / clump, days * self._shown(times_s, usual) / usual / clump
+        shape, exposure = seen + 1.0 / differ, watched + 1.0 / (differ * usual)
+        # Where few groups make the mean, a gamma law calls all others next to none: they are held to one like most.
+        alike = np.minimum(differ, ALIKE)
+        most = usual * np.sqrt((1.0 + alike) / (1.0 + differ))  # of lognormal rates the median stays
+        at_most = _quantiles(seen + 1.0 / alike) / (watched + 1.0 / (alike * most))
+        return shape / exposure, np.maximum(_quantiles(shape) / exposure, at_most)
 
     def _usual(self, times_s: Array) -> Array:
         """Return how often a day a group of this kind exceeds some times, on average; above 0."""
@@ -162,12 +178,29 @@ class Pool:
         return np.maximum(usual, self._usual(np.minimum(times_s, self.hides_from_s)))
 
 
+def _longer(counts: Array, unended: Array, several: Sequence[npt.NDArray[np.int64]]) -> Array:
+    """Return how many events of each group were longer than each time, by what its own namespace shows."""
+    each = np.zeros((len(counts), EDGES.size))
+    for own in several:
+        each[own] = open_ends.longer(counts[own], unended[own])[:, EDGES]
+    return each
+
+
+def _spreads(longer: Array, days: Array, clumps: tuple[float, ...] | None) -> list[float]:
+    """Return by how much groups differ at each time."""
+    sizes = (1.0,) * EDGES.size if clumps is None else clumps
+    return [
+        rates.spread(counted, days, before=_SPREAD_BEFORE, clump=size)
+        for counted, size in zip(longer.T, sizes, strict=True)
+    ]
+
+
 def _beyond(counts: Array) -> Array:
     """Return the events that stand for what was not seen, beyond the largest value: one there, and ever fewer."""
     if not counts.any():
-        return np.full(_EDGES.size, _LEAST)
+        return np.full(EDGES.size, _LEAST)
     largest_s = float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1])
-    return shape_free.beyond_per_day(EDGES_S[_EDGES], largest_s, 1.0)
+    return shape_free.beyond_per_day(EDGES_S[EDGES], largest_s, 1.0)
 
 
 def _quantiles(shapes: Array) -> Array:

@@ -11,7 +11,7 @@ how much groups differ, and how long something lasts, is each namespace's own.
 import dataclasses
 import math
 from statistics import NormalDist
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,11 @@ _HALF_AN_EVENT: Final = 0.5  # that may have been missed, whatever was counted
 _SPREADS: Final = (0.01, 10.0)
 _WORTH_DURATIONS: Final = 5.0
 _HEARD_AT_MOST: Final = 20.0  # durations of one group
+_WORTH_SCATTER: Final = 5.0  # events: of a group at most, and of what shorter ones show
 _SD_BEFORE: Final = 0.5  # of the logarithm of a duration
+
+MOST_CLUMP: Final = 1000.0
+"""Events that come at a time, as models say it."""
 
 _BUCKET_LOGS: Final = np.log(MIDDLES_S)
 
@@ -98,7 +102,7 @@ def rates(events: Array, exposure: Array, *, homes: npt.NDArray[np.int64] | None
     return Rates(events + 1.0 / differ, exposure + 1.0 / (differ * usual))
 
 
-def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE) -> float:
+def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE, clump: float = 1.0) -> float:
     """Return by how much the rates of groups differ: the squared coefficient of variation, between 0.01 and 10.
 
     It is what counts scatter more than chance makes them. What that tells is weighed against what was believed before
@@ -109,13 +113,61 @@ def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE) ->
         events: how many each group saw.
         exposure: for how long it was watched; of one at least above 0.
         before: what is believed of such events before any is seen.
+        clump: so many events come at a time.
     """
     # Whole sums: the same in whatever order groups come.
     expected = (math.fsum(events) + 0.5) / math.fsum(exposure) * exposure
     squares = math.fsum(expected**2)
-    seen = math.fsum((events - expected) ** 2 - expected) / squares
-    sure = squares**2 / (2.0 * squares + math.fsum(expected))
+    seen = math.fsum((events - expected) ** 2 - clump * expected) / squares
+    sure = squares**2 / (2.0 * squares + clump * math.fsum(expected))
     return float(np.clip((seen * sure + 1.0 / before) / (sure + 1.0 / before**2), *_SPREADS))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class DayScatter:
+    """By how much what groups see differs from day to day: it shows whether events come one by one.
+
+    A node that stops takes half of a group with it. Five members that were absent then are one event and not five, and
+    a fortnight without one shows much less than the days of all members promise.
+
+    Attributes:
+        seen: sum of the squared deviations from a group's mean of a day; groups x times.
+        by_chance: what that is of as many events that come one by one; groups x times.
+    """
+
+    seen: Array
+    by_chance: Array
+
+    @classmethod
+    def of(cls, counts: Array, squares: Array, days: Array) -> Self:
+        """Return the scatter of counts of whole days.
+
+        Args:
+            counts: how many events longer than each time a group saw; groups x times.
+            squares: sums of the squares of what it saw on each day; groups x times.
+            days: on how many days it was watched; groups.
+        """
+        share = 1.0 / np.maximum(days, 1.0)[:, None]
+        return cls(np.maximum(squares - counts**2 * share, 0.0), counts * (1.0 - share))
+
+    def some(self, groups: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> "DayScatter":
+        """Return the same of some of the groups."""
+        return DayScatter(self.seen[groups], self.by_chance[groups])
+
+    def clumps(self) -> tuple[float, ...]:
+        """Return how many events come at a time, for each of the times, which ascend; 1 if one by one.
+
+        It is the ratio of the events' scatter to that of chance, by all groups together, of which none counts for more
+        than a few events: who has hundreds has bad days, and his own counts. Where few events are as long, it is that
+        of shorter ones.
+        """
+        weights = 1.0 / np.maximum(self.by_chance / _WORTH_SCATTER, 1.0)
+        sizes, before = [], 1.0
+        for seen, by_chance in zip((weights * self.seen).T, (weights * self.by_chance).T, strict=True):
+            worth = math.fsum(by_chance) + _WORTH_SCATTER
+            before = min(max((math.fsum(seen) + _WORTH_SCATTER * before) / worth, 1.0), MOST_CLUMP)
+            sizes.append(before)
+        return tuple(sizes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ def pools(draw: st.DrawFn) -> Pool:
         tuple(sorted(rates, reverse=True)),
         tuple(spreads),
         draw(st.none() | st.floats(0, 2**21)),
+        draw(st.none() | st.lists(st.floats(1, 1e3), min_size=len(times), max_size=len(times)).map(tuple)),
     )
 
 
@@ -231,6 +232,8 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.pool: timesSeconds, perDay and spreads must be of one", quantity(pool=POOL | {"perDay": [1.0]})),
     (r"quantities.0.pool: timesSeconds, perDay and spreads must be of one", quantity(pool=POOL | {"spreads": [1.0]})),
     (r"quantities.0.pool.spreads.0: ", quantity(pool=POOL | {"spreads": [0.0, 1.0]})),
+    (r"quantities.0.pool: timesSeconds and clumps must be of one", quantity(pool=POOL | {"clumps": [1.0]})),
+    (r"quantities.0.pool.clumps.0: ", quantity(pool=POOL | {"clumps": [0.9, 1.0]})),
     (r"quantities.0.pool: timesSeconds must rise", quantity(pool=POOL | {"timesSeconds": [4.0, 4.0]})),
     (r"quantities.0.pool: timesSeconds must rise", quantity(pool=POOL | {"timesSeconds": [0.0, 4.0]})),
     (r"quantities.0.pool: perDay must fall", quantity(pool=POOL | {"perDay": [1.0, 2.0]})),

@@ -1,10 +1,13 @@
 """What groups of one kind saw together."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from heartbeat_tuner.tails.histogram import EDGES_S, Histogram, dense
 from heartbeat_tuner.tails.pool import LEAST_ALIKE, LEAST_DAYS, TIMES_S, Pool
+from heartbeat_tuner.tails.rates import DayScatter
 
 EACH = [[5.0, 0.1], [0.2], [30.0, 3.0, 3.0], [0.1], [0.3]]
 DAYS = np.array([10.0, 20.0, 30.0, 40.0, 100.0])
@@ -136,3 +139,39 @@ def test_spreads_are_seen_where_counts_are_many() -> None:
     assert pool(same, days).spreads[at_4_s] < 0.02
     assert pool(apart, days).spreads[at_4_s] == pytest.approx(9.0, rel=0.1)
     assert pool(few, days).spreads[at_4_s] == pytest.approx(1.0, rel=0.1)
+
+
+def test_five_events_at_a_time_are_one() -> None:
+    """As many days without a node's stop show a fifth of what they would of members that stop one by one."""
+    seen, days = np.zeros(1), 100.0
+    single, clumped = alike(1.0), dataclasses.replace(alike(1.0), clumps=(5.0, 5.0))
+    assert clumped.posterior(TEN_S, seen, days)[1] == pytest.approx(
+        single.posterior(TEN_S, seen, days / 5)[1], rel=1e-3
+    )
+    of_ten = single.posterior(TEN_S, np.array([10.0]), days / 5)
+    for figure, other in zip(clumped.posterior(TEN_S, np.array([50.0]), days), of_ten, strict=True):
+        assert figure == pytest.approx(other, rel=1e-3)
+
+
+def test_clumps_are_seen_from_day_to_day() -> None:
+    """Of the namespace's own groups, at each time, and in the days behind its rate, too."""
+    seen, days = counts([[10.0] * 5] * 20 + [[]] * 20), np.full(40, 30.0)
+    longer = np.where(np.array(TIMES_S) < 10.0, seen.sum(axis=1)[:, None], 0.0)
+    homes = np.zeros(40, dtype=np.int64)
+    at_once = DayScatter.of(longer, longer**2, np.full(40, 14.0))
+    clumped = Pool.of_homes(seen, days, homes, scatter=at_once)[0]
+    single = Pool.of_homes(seen, days, homes)[0]
+    assert clumped.clumps is not None
+    assert clumped.clumps[0] == pytest.approx(4.8, abs=0.2)
+    assert clumped.spreads[0] < single.spreads[0]
+    assert clumped.posterior(TEN_S, np.zeros(1), 30.0)[1] > 1.2 * single.posterior(TEN_S, np.zeros(1), 30.0)[1]
+
+
+def test_a_few_groups_that_make_the_mean_vouch_for_no_other() -> None:
+    """By a gamma law of spread 8 who saw none in 65 days has next to none; it may be as most of the others are."""
+    fleet = Pool(1e6, 1_000, (3.0, 100.0), (0.046, 0.046), (8.0, 8.0))
+    mean, upper = fleet.posterior(TEN_S, np.zeros(1), 65.0)
+    assert mean < 0.002
+    assert 0.02 < upper < 3.0 / 65.0
+    many = fleet.posterior(TEN_S, np.array([400.0]), 65.0)
+    assert many[1] / many[0] == pytest.approx(1 + 1.645 / np.sqrt(400.0), rel=0.02)

@@ -153,3 +153,48 @@ def test_independent_values_are_worth_one_each() -> None:
     """And where nothing exceeds, nothing is known of clusters."""
     assert dependence.extremal_index(np.array([100.0, 0.0]), np.array([0.0, 0.0])).tolist() == [1.0, 1.0]
     assert dependence.information(np.array([1.0])).tolist() == [1.0]
+
+
+def scatter(by_day: np.ndarray) -> rates.DayScatter:
+    """Return the scatter of counts; days x groups x times."""
+    days = np.full(by_day.shape[1], by_day.shape[0])
+    return rates.DayScatter.of(by_day.sum(axis=0), (by_day**2).sum(axis=0), days)
+
+
+@pytest.mark.parametrize("size", [1.0, 5.0])
+def test_events_that_come_together_are_told_from_those_that_come_one_by_one(size: float) -> None:
+    """A node that stops takes five members of a group with it."""
+    by_day = size * np.random.default_rng(3).poisson(0.1, (14, 300, 2)).astype(float)
+    assert scatter(by_day).clumps() == pytest.approx((size, size), rel=0.15)
+
+
+def test_a_time_of_few_events_has_the_clumps_of_a_shorter_one() -> None:
+    """And a first time of which nothing was seen has none."""
+    by_day = np.zeros((14, 40, 3))
+    by_day[::3, :, 1] = 4.0
+    assert scatter(by_day).clumps() == pytest.approx((1.0, *[scatter(by_day).clumps()[1]] * 2))
+    assert scatter(by_day).clumps()[1] > 2.0
+
+
+def test_a_group_of_many_events_and_bad_days_says_little_of_the_others() -> None:
+    """It has hundreds on a bad day; one of forty groups has no vote of hundreds."""
+    by_day = np.random.default_rng(3).poisson(0.3, (14, 40, 1)).astype(float)
+    calm = scatter(by_day).clumps()[0]
+    by_day[::7, 0] = 300.0
+    assert scatter(by_day).clumps()[0] < calm + 20.0
+    by_day[:, :] = by_day[:, :1] * 1e6
+    assert scatter(by_day).clumps() == (rates.MOST_CLUMP,)
+
+
+def test_of_one_day_nothing_is_told_of_clumps() -> None:
+    """Nor of none: no day differs from another."""
+    assert scatter(np.full((1, 5, 1), 9.0)).clumps() == (1.0,)
+    assert rates.DayScatter.of(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros(2)).clumps() == (1.0,)
+
+
+def test_what_clumps_explain_is_no_difference_between_groups() -> None:
+    """Alike groups whose events come five at a time scatter five times as much as chance."""
+    seen = 5.0 * np.random.default_rng(3).poisson(2.0, 400).astype(np.float64)
+    days = np.full(400, 100.0)
+    assert rates.spread(seen, days) > 0.3
+    assert rates.spread(seen, days, clump=5.0) < 0.1

@@ -25,6 +25,7 @@ from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import (
 )
 from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
 from heartbeat_tuner.tails.hidden_ends import MOST_SPREAD
+from heartbeat_tuner.tails.rates import MOST_CLUMP
 
 KIND: Final = "ConsumerGroupModel"
 PLURAL: Final = "consumergroupmodels"
@@ -40,6 +41,7 @@ _SPREAD: Final = 8.0
 PerDay = Annotated[float, Field(allow_inf_nan=False, ge=_LEAST_A_DAY, le=_DAY_OF_SECONDS)]
 Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
 Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=MOST_SPREAD)]
+Clump = Annotated[float, Field(allow_inf_nan=False, ge=1.0, le=MOST_CLUMP)]
 
 _OF_A_RATE: Final = (
     "double(self.upper) >= double(self.mean)",
@@ -92,6 +94,10 @@ _OF_A_POOL: Final = (
     "size(self.timesSeconds) == size(self.perDay) && size(self.timesSeconds) == size(self.spreads)",
     "timesSeconds, perDay and spreads must be of one length: each time has its rate, and how much groups differ in it",
 )
+_OF_CLUMPS: Final = (
+    "!has(self.clumps) || size(self.timesSeconds) == size(self.clumps)",
+    "timesSeconds and clumps must be of one length: each time has how many absences come at once",
+)
 _RISING: Final = "timesSeconds must rise from above 0"
 _FALLING: Final = "perDay must fall, and stay above 0: what is longer is rarer, and nothing never happens"
 
@@ -99,7 +105,7 @@ _FALLING: Final = "perDay must fall, and stay above 0: what is longer is rarer, 
 class PoolSpec(Model):
     """Data of all groups of this client library and cluster with similar absences."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_OF_A_POOL))
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_POOL, _OF_CLUMPS))
 
     days: Annotated[Count, Field(description="Member-days of observation; for outages, days of groups.")]
     groups: Annotated[int, Field(ge=1, le=10**9, description="Number of groups.")]
@@ -122,11 +128,21 @@ class PoolSpec(Model):
             description="From when on absences of this group do not show, for they end in evictions; none if all show."
         ),
     ] = None
+    clumps: Annotated[
+        list[Clump] | None,
+        Field(
+            min_length=1,
+            max_length=16,
+            description="How many absences as long come at once, as when a node stops; left out: one by one.",
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:
         if not len(self.times_seconds) == len(self.per_day) == len(self.spreads):
             raise ValueError(_OF_A_POOL[1])
+        if self.clumps is not None and len(self.clumps) != len(self.times_seconds):
+            raise ValueError(_OF_CLUMPS[1])
         if any(later <= sooner for sooner, later in itertools.pairwise([0.0, *self.times_seconds])):
             raise ValueError(_RISING)
         if any(later > sooner for sooner, later in itertools.pairwise(self.per_day)) or not self.per_day[-1] > 0:

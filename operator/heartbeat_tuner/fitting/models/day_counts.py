@@ -19,6 +19,8 @@ from heartbeat_tuner.tails import day_weights, regime
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS, Weighted
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, dense_of_table
+from heartbeat_tuner.tails.pool import EDGES
+from heartbeat_tuner.tails.rates import DayScatter
 
 _BLOCK_DAYS: Final = BLOCK_S / 86_400.0
 _COUNTED: Final = 0.9
@@ -49,6 +51,7 @@ class DayCounts:
         group_days: for how long the group was.
         unended_days: for how long its members were watched for values whose end nobody saw.
         regimes: the first day of the regime that each group is in, where it began within these days.
+        scatter: by how much what each group saw differs from day to day, at the times of a pool.
     """
 
     weighed: Weighted
@@ -59,6 +62,7 @@ class DayCounts:
     group_days: Array
     unended_days: Array
     regimes: Sequence[date | None]
+    scatter: DayScatter
 
     @property
     def counts_unended(self) -> npt.NDArray[np.bool_]:
@@ -78,6 +82,7 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
     rows = _Rows(groups, unended, len(aged.series.keys))
     since = _begun(aged.series.days, rows) if has_regimes else np.full(rows.height, _SINCE_EVER)
     whole, whole_unended = np.zeros((2, rows.height, BUCKETS))
+    squares = np.zeros((rows.height, EDGES.size))
     member_blocks, group_blocks, open_blocks = (np.zeros(rows.height, dtype=np.int64) for _ in range(3))
 
     def days() -> Iterator[tuple[int, Array]]:
@@ -85,6 +90,7 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
         for day in reversed(aged.series.days):
             counts = np.where((day.number >= since)[:, None], rows.values(day), 0.0)
             np.add(whole, counts, out=whole)
+            np.add(squares, _longer(counts) ** 2, out=squares)
             current = day.number >= since
             if unended:
                 np.add(whole_unended, np.where(current[:, None], rows.open_values(day), 0.0), out=whole_unended)
@@ -111,7 +117,19 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
         group_blocks.astype(np.float64) * _BLOCK_DAYS,
         open_blocks.astype(np.float64) * _BLOCK_DAYS,
         [None if number == _SINCE_EVER else day_of(number) for number in since.tolist()],
+        DayScatter.of(_longer(whole), squares, _days_watched(aged.series.days, rows, since)),
     )
+
+
+def _days_watched(days: Sequence[Day], rows: "_Rows", since: npt.NDArray[np.int64]) -> Array:
+    """Return on how many days of its regime each group was watched."""
+    watched = [(day.number >= since) & (rows.watched(day, GROUP_BLOCKS) > 0) for day in days]
+    return np.asarray(sum(watched, np.zeros(rows.height)))
+
+
+def _longer(counts: Array) -> Array:
+    """Return how many values of each group are longer than each time of a pool."""
+    return np.asarray(np.cumsum(counts[:, : EDGES[0] - 1 : -1], axis=1)[:, ::-1][:, EDGES - EDGES[0]])
 
 
 class _Rows:

@@ -20,7 +20,7 @@ from heartbeat_tuner.clients.catalogue import CLIENTS
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
 from heartbeat_tuner.fitting.models import day_counts, event_rates
-from heartbeat_tuner.fitting.models.day_counts import Age
+from heartbeat_tuner.fitting.models.day_counts import Age, DayCounts
 from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
 from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE, POLL_GAP
@@ -138,7 +138,7 @@ def _of_quantity(
     if name in _POOLED:
         shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
         days = group_days if name in OF_THE_GROUP else member_days
-        pools = _pools(whole, seen.whole_unended, strata, homes, days, ~shows)
+        pools = _pools(seen, strata, homes, days, ~shows)
     own, largest = _own_absences(name, clients) & seen.counts_unended, _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
@@ -177,8 +177,7 @@ def _largest_s(whole: Array) -> list[float | None]:
 
 
 def _pools(
-    whole: Array,
-    unended: Array,
+    seen: DayCounts,
     strata: npt.NDArray[np.int64],
     homes: npt.NDArray[np.int64],
     days: Array,
@@ -189,11 +188,19 @@ def _pools(
     Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count. Groups
     that `hides` names show nothing of what outlasts a session.
     """
+    whole, unended, scatter = seen.whole, seen.whole_unended, seen.scatter
     group_pools: list[Pool | None] = [None] * len(strata)
     habits = _habits(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
-        together = Pool.of_homes(whole[mine], days[mine], homes[mine], hidden=hides[mine], unended=unended[mine])
+        together = Pool.of_homes(
+            whole[mine],
+            days[mine],
+            homes[mine],
+            hidden=hides[mine],
+            unended=unended[mine],
+            scatter=scatter.some(mine),
+        )
         for alike in (mine & (habits == habit) for habit in _Habit):
             pools = together | Pool.of_homes(
                 whole[alike],
@@ -201,6 +208,7 @@ def _pools(
                 homes[alike],
                 hidden=hides[alike],
                 unended=unended[alike],
+                scatter=scatter.some(alike),
                 least_groups=LEAST_ALIKE,
             )
             for group in np.flatnonzero(alike).tolist():

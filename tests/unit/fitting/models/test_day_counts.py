@@ -139,3 +139,17 @@ def test_handlers_that_heartbeats_wait_for_are_each_groups_own() -> None:
     assert fitted(counted).quantities["absence"].pool is None
     assert fitted(counted, "java").quantities["absence"].pool is not None
     assert fitted(days).quantities["absence"].pool is not None
+
+
+def test_absences_of_one_day_may_be_one_event() -> None:
+    """Six members were absent together on two of ten days: as many in all as one a day, and a sixth as many events."""
+    together = {age: {"absence": {0.5: 100} | ({20.0: 6} if age in {2, 7} else {})} for age in range(10)}
+    single = {age: {"absence": {0.5: 100} | ({20.0: 1} if age else {20.0: 3})} for age in range(10)}
+    clumped, spread = (fitted(days, "java").quantities["absence"].pool for days in (together, single))
+    assert clumped is not None
+    assert spread is not None
+    assert clumped.per_day[0] == spread.per_day[0]
+    assert clumped.clumps is not None
+    assert spread.clumps is not None
+    assert spread.clumps[0] == 1.0
+    assert clumped.clumps[0] > 2.5
