@@ -17,6 +17,7 @@ on what it saw itself, and on nobody else: who could bring one into being would 
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Final, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
 from heartbeat_tuner.tails.model import Z_95
 from heartbeat_tuner.tails.rates import DayScatter
 
-LEASTALIKE: Final = 5
+LEAST_ALIKE: Final = 5
 """Groups of a namespace that have a pool apart from the others of their kind: fewer would be one group's chance."""
 
 LEAST_DAYS: Final = 10.0
@@ -111,21 +112,18 @@ class Pool:
         open_counts = np.zeros_like(counts) if unended is None else unended
         counts, open_counts, days, homes = counts[watched], open_counts[watched], days[watched], homes[watched]
         hides = np.zeros(days.size, dtype=np.bool_) if hidden is None else hidden[watched]
-        scatter = None if scatter is None else scatter.some(watched)
         numbers, homes = np.unique(homes, return_inverse=True)
         if not numbers.size:
             return {}
         several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
-        each = np.zeros((len(days), EDGES.size))
-        for own in several:
-            each[own] = open_ends.longer(counts[own], open_counts[own])[:, EDGES]
+        each = _longer(counts, open_counts, several)
         own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
         ends = [SeenTogether.of_groups(each[own], hides[own], EDGES) for own in several]
         longer = np.array([end.longer for end in ends])
         beyond = np.array([_beyond(counts[own].sum(axis=0)) for own in several])
         events, together = neighbours.heard(longer, own_days, least=beyond)
         sizes = np.array([own.size for own in several])
-        clumps = [None if scatter is None else scatter.some(own).clumps() for own in several]
+        clumps = [None if scatter is None else scatter.some(np.flatnonzero(watched)[own]).clumps() for own in several]
         return {
             int(numbers[home]): cls(
                 float(together[home]),
@@ -178,6 +176,14 @@ class Pool:
         if self.hides_from_s is None:
             return usual
         return np.maximum(usual, self._usual(np.minimum(times_s, self.hides_from_s)))
+
+
+def _longer(counts: Array, unended: Array, several: Sequence[npt.NDArray[np.int64]]) -> Array:
+    """Return how many events of each group were longer than each time, by what its own namespace shows."""
+    each = np.zeros((len(counts), EDGES.size))
+    for own in several:
+        each[own] = open_ends.longer(counts[own], unended[own])[:, EDGES]
+    return each
 
 
 def _spreads(longer: Array, days: Array, clumps: tuple[float, ...] | None) -> list[float]:

@@ -184,7 +184,7 @@ def test_of_one_day_nothing_is_told_of_clumps() -> None:
 
 def test_what_clumps_explain_is_no_difference_between_groups() -> None:
     """Alike groups whose events come five at a time scatter five times as much as chance."""
-    seen = 5.0 * np.random.default_rng(3).poisson(2.0, 400)
+    seen = 5.0 * np.random.default_rng(3).poisson(2.0, 400).astype(np.float64)
     days = np.full(400, 100.0)
     assert rates.spread(seen, days) > 0.3
     assert rates.spread(seen, days, clump=5.0) < 0.1

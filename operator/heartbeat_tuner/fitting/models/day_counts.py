@@ -82,7 +82,7 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
     rows = _Rows(groups, unended, len(aged.series.keys))
     since = _begun(aged.series.days, rows) if has_regimes else np.full(rows.height, _SINCE_EVER)
     whole, whole_unended = np.zeros((2, rows.height, BUCKETS))
-    squares, watched_days = np.zeros((rows.height, EDGES.size)), np.zeros(rows.height)
+    squares = np.zeros((rows.height, EDGES.size))
     member_blocks, group_blocks, open_blocks = (np.zeros(rows.height, dtype=np.int64) for _ in range(3))
 
     def days() -> Iterator[tuple[int, Array]]:
@@ -92,7 +92,6 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
             np.add(whole, counts, out=whole)
             np.add(squares, _longer(counts) ** 2, out=squares)
             current = day.number >= since
-            np.add(watched_days, current & (rows.watched(day, GROUP_BLOCKS) > 0), out=watched_days)
             if unended:
                 np.add(whole_unended, np.where(current[:, None], rows.open_values(day), 0.0), out=whole_unended)
                 np.add(open_blocks, np.where(current, rows.open_watched(day), 0), out=open_blocks)
@@ -118,8 +117,14 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
         group_blocks.astype(np.float64) * _BLOCK_DAYS,
         open_blocks.astype(np.float64) * _BLOCK_DAYS,
         [None if number == _SINCE_EVER else day_of(number) for number in since.tolist()],
-        DayScatter.of(_longer(whole), squares, watched_days),
+        DayScatter.of(_longer(whole), squares, _days_watched(aged.series.days, rows, since)),
     )
+
+
+def _days_watched(days: Sequence[Day], rows: "_Rows", since: npt.NDArray[np.int64]) -> Array:
+    """Return on how many days of its regime each group was watched."""
+    watched = [(day.number >= since) & (rows.watched(day, GROUP_BLOCKS) > 0) for day in days]
+    return np.asarray(sum(watched, np.zeros(rows.height)))
 
 
 def _longer(counts: Array) -> Array:
