@@ -67,6 +67,7 @@ KUBECTL_FLAGS: Final = {
     *("--all-namespaces", "--clusterrole", "--dry-run", "--field-manager", "--field-selector", "--filename", "--for"),
     *(
         "--force-conflicts",
+        "--from",
         "--from-file",
         "--from-literal",
         "--label-columns",

@@ -92,7 +92,7 @@ class Release:
             typed = subprocess.run(
                 ["bash", "-ec", commands],
                 cwd=folder,
-                env=os.environ | ours | (given or {}),
+                env={**os.environ, **ours, **(given or {})},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
