@@ -101,13 +101,3 @@ def test_a_median_is_in_the_bucket_of_the_middle_value() -> None:
     assert nothing is None
     assert none_at_all is not None
     assert 0 < none_at_all < 5e-4
-
-
-def test_what_was_stored_is_read_and_added_up() -> None:
-    """Empty buckets are left out; what was refused is counted, too."""
-    one = Histogram.from_counts({7: 2, 3: 1, 5: 0}, refused=1)
-    other = Histogram.from_counts({3: 4}, refused=2)
-    assert one.to_counts() == {3: 1, 7: 2}
-    merged = histogram.merge([one, other])
-    assert merged.to_counts() == {3: 5, 7: 2}
-    assert (merged.total, merged.refused) == (7, 3)

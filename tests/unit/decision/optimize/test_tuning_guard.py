@@ -3,7 +3,7 @@
 import dataclasses
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from heartbeat_tuner.decision.optimize.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import facts
-from heartbeat_tuner.domain.verdicts import ObjectivePrice, Verdict
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
@@ -452,7 +452,7 @@ def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_p
     longer = dataclasses.replace(asked.current, session_timeout=seconds(60))
     now = CostPoint(asked.current, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 0.0)
     best = CostPoint(longer, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, doubt)
-    cost_cache = SimpleNamespace(at=lambda _: now)
+    cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
     price = improvement.objective_price(cost_cache, now, Choice(best, seconds(45), seconds(60)), 1.0)
     sentence = answer_sentences.left(now, best, 1.0, price, shown=shown)
     assert ("more than what is set" in sentence) is (share is not None)
@@ -460,7 +460,9 @@ def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_p
     if share is None:
         assert price is None
         return
-    assert price == ObjectivePrice(longer, pytest.approx(share), is_of_crashes)
+    assert price is not None
+    assert (price.values, price.is_of_crashes) == (longer, is_of_crashes)
+    assert price.share == pytest.approx(share)
     assert facts(sentence)["costsMore"] == pytest.approx(share)
     assert facts(sentence)["longerSession"] == "1m"
     assert ("if members crash as often as they may" in sentence) is is_of_crashes
@@ -470,6 +472,6 @@ def test_where_no_values_are_sure_to_meet_an_objective_there_is_no_price() -> No
     """Nor where what is set costs nothing that a share could be of."""
     now = CostPoint(question().current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
     free = dataclasses.replace(now, net_per_day=0.0)
-    cost_cache = SimpleNamespace(at=lambda _: now)
+    cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
     assert improvement.objective_price(cost_cache, now, Infeasible("none"), 1.0) is None
     assert improvement.objective_price(cost_cache, free, Choice(now, seconds(45), seconds(60)), 1.0) is None
