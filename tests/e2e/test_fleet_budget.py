@@ -12,6 +12,7 @@ import pytest
 
 from sandbox import scenario
 from sandbox.environment import Sandbox
+from sandbox.errors import PartNotReadyError
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
 from sandbox.scenario import Operator
@@ -77,6 +78,14 @@ def waiting(fleet: Fleet) -> list[str]:
     return [name for name, condition in applied(fleet).items() if condition["reason"] == "FleetBudgetSpent"]
 
 
+def await_queue(fleet: Fleet, length: int) -> None:
+    """Wait until so many policies wait for their turn; where they do not, say what each of them says."""
+    try:
+        wait_until(lambda: len(waiting(fleet)) == length, part="fleet", what="its queue", timeout_s=120)
+    except PartNotReadyError as error:
+        raise AssertionError(f"{error} {applied(fleet)}") from None
+
+
 def shown_as_documented(sandbox: Sandbox, fleet: Fleet) -> list[str]:
     """Return why each policy is applied or not, by the command of the how-to."""
     (command,) = documents.code_blocks("docs/how-to/rollouts.md", "shell")
@@ -93,7 +102,7 @@ def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, flee
             sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET, grants=scenario.EVERY_GROUP
         ) as operator:
             fleet.create_policies(mode="Apply")
-            wait_until(lambda: len(waiting(fleet)) == SIZE - BUDGET, part="fleet", what="its queue", timeout_s=120)
+            await_queue(fleet, SIZE - BUDGET)
             await_cycles(operator, CYCLES)
             assert written(fleet) == fleet.names[:BUDGET], applied(fleet)
             assert waiting(fleet) == fleet.names[BUDGET:]
