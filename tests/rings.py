@@ -1,6 +1,6 @@
 """Run the rings of the tests: `python tests/rings.py [ring ...]`.
 
-Five lanes run beside each other: three of rings that mostly wait for real parts; one of rings that compute with real
+Four lanes run beside each other: two of rings that mostly wait for real parts; one of rings that compute with real
 parts, and one of rings without them, both at a lower priority. A lane that is through helps with those that compute,
 and then with those that wait. In each lot the longest ring comes first. All rings run even when one fails, so that one
 run shows everything. Where very few tests on real parts failed, these are run once more with nothing beside them: one
@@ -30,9 +30,6 @@ BIN = Path(PYTHON).parent
 
 FEW = 3
 """More failures in one ring than these are no accident of a busy machine."""
-
-WAITING_AT_ONCE = 3
-"""Lanes of rings that wait. With two, a fifth of two cores was idle; these come before all that computes."""
 
 SHOWN = 3_000
 """Characters of what a test failed with, in the summary."""
@@ -237,13 +234,13 @@ def environment(ours: Mapping[str, str]) -> dict[str, str]:
 def lanes(rings: Sequence[Ring]) -> list[list[deque[Ring]]]:
     """Return the lanes of these rings: each takes from its first lot until that is empty, then from the next.
 
-    One that waits leaves most of a core to others, so three of them are begun at once. The first lane is shown.
+    One that waits leaves most of a core to others, so two of them are begun at once. The first lane is shown.
     """
     waiting = deque(ring for ring in rings if ring.waits)
     computing = deque(ring for ring in rings if not (ring.waits or ring.pure))
     pure = deque(ring for ring in rings if ring.pure)
-    waits = [[waiting]] * min(WAITING_AT_ONCE, len(waiting))
-    return [lots for lots in (*waits, [computing, waiting], [pure, computing, waiting]) if lots[0]]
+    both = [[waiting]] * min(2, len(waiting))
+    return [lots for lots in (*both, [computing, waiting], [pure, computing, waiting]) if lots[0]]
 
 
 def run_all(rings: Sequence[Ring]) -> list[Result]:
