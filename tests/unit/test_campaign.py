@@ -1,9 +1,6 @@
 """The campaign can be run in pieces: what was run stays, and what was not run is not called passed."""
 
-import json
-from pathlib import Path
-
-from tests.campaign import PARTS, Result, known_results, merged, page
+from tests.campaign import PAGE, PARTS, Result, known_results, merged, page
 
 
 def _result(name: str, *, ok: bool = True, commit: str = "aaaa") -> Result:
@@ -27,12 +24,15 @@ def test_the_page_names_parts_that_failed_and_those_that_were_not_run() -> None:
     assert sum("not run yet" in line for line in lines) == len(PARTS) - 1
 
 
-def test_results_of_an_earlier_run_are_read_and_parts_that_are_gone_forgotten(tmp_path: Path) -> None:
-    """A part that was renamed does not stay on the page for ever."""
-    path = tmp_path / "campaign.json"
-    assert known_results(path) == []
-    gone = {"name": "gone", "ok": True, "seconds": 1, "commit": "a", "day": "2026-01-01"}
-    lab = {"name": "lab", "ok": True, "seconds": 7, "commit": "aaaa", "day": "2026-11-25"}
-    path.write_text(json.dumps({"parts": [gone, lab]}))
+def test_results_are_read_from_the_page_and_parts_that_are_gone_forgotten() -> None:
+    """Another machine goes on from the page; a part that was renamed does not stay on it for ever."""
+    results = [_result("gitops", ok=False, commit="bbbb+"), _result("lab")]
+    text = page(results, machine="2 cores")
+    assert known_results(text) == results
+    assert known_results(text.replace("| lab |", "| gone |")) == results[:1]
 
-    assert known_results(path) == [_result("lab")]
+
+def test_the_committed_page_is_read_whole() -> None:
+    """Each row that was run: one that is not read would be lost at the next run."""
+    text = PAGE.read_text()
+    assert len(known_results(text)) == text.count(" passed | ") + text.count(" **failed** | ") > 0
