@@ -1,7 +1,7 @@
 """How true the bounds of a pool are, in worlds that our formulas did not make: `python -m bench.pools`.
 
 Counts of absences are drawn from the truth of the Java groups of `bench.as_shipped.adverse` and of the hold-out, for
-two weeks, day by day; whoever stands on a node that stops is counted with the others there. All absences show. A pool
+two weeks, day by day; when a node stops, all members on it are absent at once. All absences show. A pool
 is made of the counts, and asked for each group. Printed are for sessions of 30, 45 and 60 s:
 
 - `holds`: the share of groups whose true rate is not above the bound (95 %);
@@ -79,23 +79,24 @@ def asked(world: str, groups: int, repeats: int) -> dict[str, tuple[Array, Array
             for profile in profiles
         ]
     )
-    told: dict[str, list[tuple[Array, Array, Array]]] = {way: [] for way in _WAYS}
+    answers: dict[str, list[tuple[Array, Array, Array]]] = {way: [] for way in _WAYS}
     for repeat in range(repeats):
         days = absences(profiles, np.random.default_rng([repeat, 7]))
         whole, daily = days.sum(axis=0), longer(days)[..., EDGES]
         scatter = DayScatter.of(daily.sum(axis=0), (daily**2).sum(axis=0), np.full(members.size, _DAYS))
         seen = longer(whole)[:, np.searchsorted(EDGES_S, _SESSIONS_S)]
         for way, (clumps, alike) in _WAYS.items():
-            with mock.patch.object(pool, "ALIKE", alike):
+            with mock.patch.object(pool, "ALIKE", alike):  # a constant of the product, which nobody sets
                 homes = np.zeros(members.size, dtype=np.int64)
                 made = Pool.of_homes(whole, _DAYS * members, homes, scatter=scatter if clumps else None)[0]
                 both = [made.posterior(_SESSIONS_S, *own) for own in zip(seen, _DAYS * members, strict=True)]
             mean, upper = np.array(both).transpose(1, 0, 2) * _MONTH * members[:, None]
-            told[way].append((true * _MONTH * members[:, None], mean, upper))
-    return {
-        way: tuple(np.concatenate(parts) for parts in zip(*rounds, strict=True))  # type: ignore[misc]
-        for way, rounds in told.items()
-    }
+            answers[way].append((true * _MONTH * members[:, None], mean, upper))
+    found = {}
+    for way, rounds in answers.items():
+        true_rates, means, uppers = zip(*rounds, strict=True)
+        found[way] = (np.concatenate(true_rates), np.concatenate(means), np.concatenate(uppers))
+    return found
 
 
 def line(world: str, way: str, true: Array, mean: Array, upper: Array) -> str:

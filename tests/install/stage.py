@@ -73,7 +73,7 @@ def days_of(folder: Path, fitted: Sequence[GroupTruth], binaries: Binaries) -> P
 
 
 def image_values(target: str) -> dict[str, str]:
-    """Return what the chart is told of one of our images, which the node has."""
+    """Return the chart's values for one of our images, which the node has."""
     repository, _, tag = images.reference(target).rpartition(":")
     return {"repository": repository, "tag": tag, "pullPolicy": "Never"}
 

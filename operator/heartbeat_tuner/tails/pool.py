@@ -45,7 +45,7 @@ TIMES_S: Final = tuple(EDGES_S[EDGES].tolist())
 
 _SPREAD_BEFORE: Final = 1.0
 ALIKE: Final = 1.0
-"""By how much groups differ at most where a bound is told: a gamma law of a wider spread has hardly any middle."""
+"""The widest spread of rates that a bound is computed with: a wider gamma law gives most groups a rate near zero."""
 _LEAST: Final = 1e-300  # stands for a rate of nothing
 _UPPER: Final = 0.95
 _SHAPES: Final = np.geomspace(1e-2, 1e4, 121)
