@@ -126,28 +126,31 @@ class FaultProxy:
 
     async def _set_wire(self, wire: _Wire) -> None:
         self._wire = wire
+        if wire is _Wire.CUT:
+            await self._stop_listening()
         for connection in list(self._open):
             if wire is _Wire.CUT or (wire is _Wire.GOOD and connection.maimed):
                 connection.reset()
             connection.mute = wire is not _Wire.GOOD
             if wire is _Wire.HALF_OPEN:
                 connection.lose_target()
-        if wire is _Wire.CUT:
-            self._stop_listening()
-        elif self._server is None:
+        if wire is not _Wire.CUT and self._server is None:
             await self._listen()
 
-    def _stop_listening(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+    async def _stop_listening(self) -> None:
+        server, self._server = self._server, None
+        if server is None:
+            return
+        # A server that is closed before a connection it has accepted is set up never closes that connection.
+        for listening in server.sockets:
+            self._loop.remove_reader(listening)
+        await asyncio.sleep(0)
+        server.close()
 
     async def _close(self) -> None:
-        self._stop_listening()
-        for connection in list(self._open):
-            connection.reset()
-        mine = asyncio.current_task()
-        await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not mine), return_exceptions=True)
+        await self._set_wire(_Wire.CUT)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:  # a connection just accepted begins another
+            await asyncio.gather(*others, return_exceptions=True)
         await asyncio.sleep(0)  # a connection that is reset last closes its socket in the next turn
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -156,6 +159,8 @@ class FaultProxy:
         try:
             if self._wire is _Wire.GOOD:
                 await connection.run(*self._target)
+            elif self._wire is _Wire.CUT:  # it was accepted just before
+                connection.reset()
             else:
                 await connection.run_without_target()
         finally:

@@ -24,12 +24,7 @@ from tests.schedules.surroundings import REVERTED, Surroundings
 from tests.support import webhooks
 from tests.support.fleets import Fleet
 
-pytestmark = [
-    pytest.mark.at_once,
-    pytest.mark.timeout(600),
-    # A wire that is cut in the very moment of an accept: asyncio's server then drops the new transport unclosed.
-    pytest.mark.filterwarnings("ignore:unclosed transport <_SelectorSocketTransport:ResourceWarning"),
-]
+pytestmark = [pytest.mark.at_once, pytest.mark.timeout(600)]
 
 RESULT: Final = Path(__file__).parents[2] / "build" / "fault-campaign.json"
 WRITES: Final = [1] * (SIZE - CRASHING) + [2] * CRASHING

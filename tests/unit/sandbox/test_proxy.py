@@ -1,3 +1,4 @@
+import gc
 import socket
 import socketserver
 import struct
@@ -143,6 +144,20 @@ def test_cut_ends_connections_and_refuses_new_ones_until_healed(proxy: FaultProx
     proxy.heal()
     with connect(proxy) as client:
         assert echoes(client)
+
+
+def test_a_connection_that_meets_the_cut_is_closed(proxy: FaultProxy) -> None:
+    """Nothing stays open of a connection that comes at the moment of the cut; the collector would warn of it."""
+    for _ in range(50):
+        with socket.socket() as client:
+            client.setblocking(False)
+            client.connect_ex(("127.0.0.1", proxy.port))
+            proxy.cut()
+            client.settimeout(10)
+            with pytest.raises(OSError, match=r"reset|refused"):
+                client.recv(1)
+        proxy.heal()
+    gc.collect()
 
 
 def test_black_hole_swallows_and_never_answers(proxy: FaultProxy, echo: EchoServer) -> None:
