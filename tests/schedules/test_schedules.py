@@ -14,11 +14,7 @@ from tests.schedules.conftest import Tally
 from tests.schedules.schedule import CUTS, PLAYED_ALWAYS, SEEDS, Act
 from tests.schedules.stage import CRASHING, SESSION_FLOORS_S, SIZE, Shown, Stage, differences
 
-pytestmark = [
-    pytest.mark.timeout(300),
-    # A wire that is cut in the very moment of an accept: asyncio's server then drops the new transport unclosed.
-    pytest.mark.filterwarnings("ignore:unclosed transport <_SelectorSocketTransport:ResourceWarning"),
-]
+pytestmark = pytest.mark.timeout(300)
 
 WRITES = [1] * (SIZE - CRASHING) + [2] * CRASHING
 """Of each workload: its values, and where these fail what takes them back."""
