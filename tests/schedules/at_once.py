@@ -14,8 +14,11 @@ from typing import Final
 from tests.schedules.schedule import Event, drawn
 
 SEEDS: Final = range(1001, 1201)
-PLAYED_ALWAYS: Final = (1001, 1002)
-"""Those that a first look plays."""
+
+
+def half(seed: int) -> str:
+    """Return which of the two rings plays a seed."""
+    return "first" if seed - SEEDS.start < len(SEEDS) // 2 else "second"
 
 
 class Deed(enum.Enum):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from sandbox import progress, scenario
 from sandbox.audit import Tail
@@ -43,6 +44,12 @@ _FIRST_APPLY_TIMEOUT_S: Final = 60.0
 _NOTE_EVERY_S: Final = 0.1
 _MARGIN_S: Final = 0.8
 """Between the end of a leadership and the next one: `LEASE_TIMES`' lease duration less its renew deadline."""
+
+_YOUNG: Final = {Reason.TOO_LITTLE_DATA, Reason.TOO_EARLY}
+"""Nothing is known of a change before a minute of records, and nothing proven long after that.
+
+Which of the two stands at the end depends on how long a schedule took, and waiting for the minute would triple that.
+"""
 
 Shown = dict[str, Any]
 """What is compared of one policy and its Deployment at the end."""
@@ -241,10 +248,11 @@ def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     status = policy.get("status", {})
     applied = status.get("applied", {})
+    is_young = status.get("reason") in _YOUNG
     return {
         "env": {entry["name"]: entry["value"] for entry in container.get("env", ())},
-        "verdict": status.get("verdict"),
-        "reason": status.get("reason"),
+        "verdict": "young" if is_young else status.get("verdict"),
+        "reason": "young" if is_young else status.get("reason"),
         "current": status.get("current"),
         "values": applied.get("values"),
         "previous": applied.get("previous"),
@@ -261,6 +269,8 @@ def _said(condition: dict[str, Any], status: dict[str, Any]) -> tuple[str, str]:
     """Return status and reason; that pods with the values have yet to stay ready for a minute is not waited for."""
     if condition["reason"] == "RollingOut" and status.get("current") == status.get("applied", {}).get("values"):
         return "True", "Applied"
+    if condition["reason"] in _YOUNG:
+        return "", "young"
     return condition["status"], condition["reason"]
 
 
@@ -271,7 +281,6 @@ def _are_over(shown: Sequence[Shown], *, has_persons: bool) -> bool:
     if not has_persons:
         return answers == wanted
     wanted[REVERTED] = ("False", "TakenBack")
-    # At this pace records get long enough to be judged before the end: wait until all are, or chance says which were.
     return answers == wanted and all(item["verdict"] != Verdict.UNKNOWN for item in shown)
 
 
