@@ -22,7 +22,7 @@ from sandbox.control_plane import ADMIN
 from sandbox.environment import OPERATOR_USERS
 from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
-from tests.schedules.at_once import Beside
+from tests.schedules.at_once import Beside, Deed
 from tests.schedules.replicas import Replicas
 from tests.schedules.schedule import CUTS, Act, Event
 from tests.schedules.surroundings import REVERTED, Surroundings
@@ -65,6 +65,7 @@ class Played:
         hits: what happened to a replica that led and was well until then, and when.
         fleet: names of the Deployments that were to be written, with their namespace.
         took_s: how long it all took.
+        had_outage: whether the broker was away for a while.
     """
 
     trail: Trail
@@ -72,6 +73,7 @@ class Played:
     hits: list[tuple[datetime, Act]]
     fleet: list[tuple[str, str]]
     took_s: float
+    had_outage: bool = False
 
     @property
     def interrupted(self) -> bool:
@@ -139,6 +141,7 @@ class Stage:
         began = time.monotonic()
         hits: list[tuple[datetime, Act]] = []
         struck: dict[str, datetime] = {}
+        had_outage = any(isinstance(event, Beside) and event.deed is Deed.BROKER_CUT for event in events)
         with _notes(fleet, seed=name) if events else _quiet():
             for event in events:
                 time.sleep(max(0.0, began + event.at_s - time.monotonic()))
@@ -158,7 +161,7 @@ class Stage:
             self._replicas.heal()
             if self._surroundings is not None:
                 self._surroundings.heal()
-            end = self._settled(name, fleet, wanted)
+            end = self._settled(name, fleet, wanted, had_outage=had_outage)
         time.sleep(_AUDIT_LAG_S)
         played = Played(
             trail=self._trail(writes),
@@ -166,6 +169,7 @@ class Stage:
             hits=hits,
             fleet=[(fleet.namespace, name) for name in fleet.names],
             took_s=time.monotonic() - created,
+            had_outage=had_outage,
         )
         self._holder = played.trail.last_holder
         fleet.delete_policies()
@@ -189,7 +193,7 @@ class Stage:
     def _trail(self, writes: list[Any]) -> Trail:
         return Trail.of(self._holder, [*writes, *self._tail.writes()])
 
-    def _settled(self, name: str, fleet: Fleet, wanted: list[Shown] | None) -> list[Shown]:
+    def _settled(self, name: str, fleet: Fleet, wanted: list[Shown] | None, *, had_outage: bool) -> list[Shown]:
         """Wait for the end state, for so long; return what stands then."""
         shown: list[Shown] = []
 
@@ -199,7 +203,7 @@ class Stage:
             is_over = self._surroundings is None or self._surroundings.is_over()
             shown = end_state(fleet)
             if wanted is not None:
-                return is_over and shown == wanted
+                return is_over and not differences(shown, wanted, had_outage=had_outage)
             return is_over and _are_over(shown, has_persons=self._surroundings is not None)
 
         try:
@@ -234,14 +238,31 @@ def end_state(fleet: Fleet) -> list[Shown]:
     return [_shown(deployments[name], policies.get(name, {})) for name in fleet.names]
 
 
-def differences(end: Sequence[Shown], undisturbed: Sequence[Shown]) -> list[str]:
-    """Return where an end state differs from that of an undisturbed run, a line for each field of a policy."""
+def differences(end: Sequence[Shown], undisturbed: Sequence[Shown], *, had_outage: bool = False) -> list[str]:
+    """Return where an end state differs from that of an undisturbed run, a line for each field of a policy.
+
+    Args:
+        end: what stands.
+        undisturbed: what stands when nothing happens.
+        had_outage: whether the broker was away for a while: then values may be left unblamed.
+    """
     return [
         f"policy {place}: {field} is {shown[field]}, undisturbed {wanted[field]}"
         for place, (shown, wanted) in enumerate(zip(end, undisturbed, strict=True))
+        if not (had_outage and is_unblamed(shown))
         for field in wanted
         if shown[field] != wanted[field]
     ]
+
+
+def is_unblamed(shown: Shown) -> bool:
+    """Whether pods crash with the new values and these are not taken back.
+
+    For ten minutes after an outage of the brokers the operator blames no values for pods that crash.
+    """
+    conditions = shown["conditions"]
+    is_verifying = conditions.get("Verified") == ("Unknown", "Verifying")
+    return bool(shown["env"]) and is_verifying and conditions.get("Applied") == ("False", "RolloutFailed")
 
 
 def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:
