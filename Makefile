@@ -27,7 +27,7 @@ schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts ov
 	@$(PYTHON) tests/rings.py all-schedules
 
 fault-campaign: $(INSTALLED)  ## Play 200 random schedules over replicas, sources, webhook, models and persons at once, an hour; build/fault-campaign.json (SEED=1017 for one)
-	@$(PYTHON) $(if $(SEED),-m pytest -q --capture=no tests/schedules/test_at_once.py -k seed$(SEED),tests/rings.py first-faults-at-once second-faults-at-once)
+	@$(PYTHON) $(if $(SEED),-m pytest -q --capture=no tests/schedules/test_at_once.py -k seed$(SEED),tests/rings.py fault-campaign)
 
 soak: $(INSTALLED)  ## Run two replicas for 24 simulated hours of change and faults, 40 minutes; build/soak.json (HOURS=3 for a quick look)
 	@$(PYTHON) $(if $(HOURS),-m tests.soak --hours $(HOURS),tests/rings.py soak)

@@ -16,9 +16,13 @@ from tests.schedules.schedule import Event, drawn
 SEEDS: Final = range(1001, 1201)
 
 
-def half(seed: int) -> str:
-    """Return which of the two rings plays a seed."""
-    return "first" if seed - SEEDS.start < len(SEEDS) // 2 else "second"
+LANES: Final = ("lane-a", "lane-b", "lane-c")
+"""Processes that play the seeds beside each other."""
+
+
+def lane(seed: int) -> str:
+    """Return which process plays a seed."""
+    return LANES[seed % len(LANES)]
 
 
 class Deed(enum.Enum):

@@ -1,7 +1,7 @@
 """Replicas, sources, webhook, pods with static ids, models and persons, all disturbed at once: no harm is ever done.
 
 A seed that failed is played alone with `pytest tests/schedules/test_at_once.py -k seed1017`. What came of each is added
-to `build/fault-campaign.json`. Most of a schedule is waiting, so two rings play a half each, at the same time.
+to `build/fault-campaign.json`. `python -m tests.schedules` plays all.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ def test_what_a_person_took_back_stays_so(by_persons_alone: list[Shown]) -> None
     assert all(shown["env"] for shown in by_persons_alone[1:-CRASHING])
 
 
-@pytest.mark.parametrize("seed", at_once.SEEDS, ids=lambda seed: f"seed{seed}-{at_once.half(seed)}")
+@pytest.mark.parametrize("seed", at_once.SEEDS, ids=lambda seed: f"seed{seed}-{at_once.lane(seed)}")
 def test_nothing_that_happens_at_once_does_harm(
     surroundings: tuple[Stage, Surroundings], by_persons_alone: list[Shown], seed: int
 ) -> None:
@@ -116,7 +116,7 @@ def note(seed: int, played: Played, broken: list[str]) -> None:
     }
     RESULT.parent.mkdir(exist_ok=True)
     with RESULT.open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # the other half adds to it, too
+        fcntl.flock(file, fcntl.LOCK_EX)  # other lanes add to it, too
         file.seek(0)
         before: list[dict[str, Any]] = json.loads(file.read() or '{"seeds": []}')["seeds"]
         rows = sorted([*(item for item in before if item["seed"] != seed), row], key=lambda item: int(item["seed"]))
