@@ -41,7 +41,9 @@ SESSION_FLOORS_S: Final = range(31, 31 + SIZE)
 
 _AUDIT_LAG_S: Final = 0.3
 _FIRST_APPLY_TIMEOUT_S: Final = 60.0
-_NOTE_EVERY_S: Final = 0.1
+NOTE_EVERY_S: Final = 0.1
+"""So often somebody else writes into a Deployment; its controller then writes three objects."""
+
 _MARGIN_S: Final = 0.8
 """Between the end of a leadership and the next one: `LEASE_TIMES`' lease duration less its renew deadline."""
 
@@ -66,6 +68,7 @@ class Played:
         fleet: names of the Deployments that were to be written, with their namespace.
         took_s: how long it all took.
         had_outage: whether the broker was away for a while.
+        note_every_s: how often somebody else wrote.
     """
 
     trail: Trail
@@ -74,6 +77,7 @@ class Played:
     fleet: list[tuple[str, str]]
     took_s: float
     had_outage: bool = False
+    note_every_s: float = NOTE_EVERY_S
 
     @property
     def interrupted(self) -> bool:
@@ -89,7 +93,7 @@ class Played:
     @property
     def stood_still(self) -> bool:
         """Whether wires or API server did, for so long that what had left under the lease could come without it."""
-        return self.trail.longest_pause_s(ADMIN) > _NOTE_EVERY_S + _MARGIN_S / 2
+        return self.trail.longest_pause_s(ADMIN) > self.note_every_s + _MARGIN_S / 2
 
 
 class Stage:
@@ -101,6 +105,7 @@ class Stage:
         tail: of the audit log.
         surroundings: what is disturbed beside the replicas; None for nothing.
         settled_timeout_s: how long to wait for the end state.
+        note_every_s: how often somebody else writes into a Deployment.
     """
 
     def __init__(
@@ -110,8 +115,10 @@ class Stage:
         tail: Tail,
         surroundings: Surroundings | None = None,
         settled_timeout_s: float = 90.0,
+        note_every_s: float = NOTE_EVERY_S,
     ) -> None:
         self._settled_timeout_s = settled_timeout_s
+        self._note_every_s = note_every_s
         self._fleets = itertools.cycle(fleets)
         self._replicas = replicas
         self._tail = tail
@@ -142,7 +149,7 @@ class Stage:
         hits: list[tuple[datetime, Act]] = []
         struck: dict[str, datetime] = {}
         had_outage = any(isinstance(event, Beside) and event.deed is Deed.BROKER_CUT for event in events)
-        with _notes(fleet, seed=name) if events else _quiet():
+        with _notes(fleet, seed=name, every_s=self._note_every_s) if events else _quiet():
             for event in events:
                 time.sleep(max(0.0, began + event.at_s - time.monotonic()))
                 writes += self._tail.writes()
@@ -170,6 +177,7 @@ class Stage:
             fleet=[(fleet.namespace, name) for name in fleet.names],
             took_s=time.monotonic() - created,
             had_outage=had_outage,
+            note_every_s=self._note_every_s,
         )
         self._holder = played.trail.last_holder
         fleet.delete_policies()
@@ -312,14 +320,14 @@ def _ordered(leader: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _notes(fleet: Fleet, *, seed: str) -> Iterator[None]:
+def _notes(fleet: Fleet, *, seed: str, every_s: float) -> Iterator[None]:
     """Let somebody else write into Deployments all the time, so that what the operator has read gets old."""
     ended, chance = threading.Event(), random.Random(seed)  # noqa: S311 - likewise to repeat
 
     def work() -> None:
         for number in itertools.count():
             fleet.annotate(chance.choice(fleet.names), str(number))
-            if ended.wait(_NOTE_EVERY_S):
+            if ended.wait(every_s):
                 return
 
     thread = threading.Thread(target=work, name="notes")

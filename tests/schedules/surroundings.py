@@ -109,6 +109,7 @@ class Surroundings:
         assert api_port is not None
         self._webhook_wire = FaultProxy(LOOPBACK, api_port)
         self.static = StaticPods(sandbox)
+        self._admin = fleets.Admin(sandbox.control_plane)
         self._running = contextlib.ExitStack()
         self._due: list[tuple[Deed, Callable[[], bool]]] = []
         self.prometheus_url = f"http://{LOOPBACK}:{self._prometheus.port}"
@@ -124,6 +125,7 @@ class Surroundings:
             starting.enter_context(registered(plane, _HOME, self._webhook.port))
             starting.enter_context(self._webhook.process)
             self._webhook.await_ready()
+            starting.callback(self._admin.close)
             starting.callback(self.static.watch.stop)
             self.static.begin(self._webhook)
             self._running = starting.pop_all()
@@ -190,7 +192,8 @@ class Surroundings:
         self.tend()
         if self._due:
             return False
-        status = self.static.get("deployments", self.static.name).get("status", {})
+        deployment = self._admin.items(f"/apis/apps/v1/namespaces/{self.static.namespace}/deployments")[0]
+        status = deployment.get("status", {})
         return bool(
             status.get("updatedReplicas") == status.get("readyReplicas") == status.get("replicas") == STATIC_PODS
         )

@@ -20,7 +20,7 @@ from sandbox.scenario import LeaseTimes
 from tests.schedules import at_once
 from tests.schedules.conftest import telling
 from tests.schedules.replicas import Replicas
-from tests.schedules.stage import CRASHING, SIZE, Played, Shown, Stage, deploy, differences, is_unblamed
+from tests.schedules.stage import CRASHING, NOTE_EVERY_S, SIZE, Played, Shown, Stage, deploy, differences, is_unblamed
 from tests.schedules.surroundings import REVERTED, Surroundings
 from tests.support import webhooks
 from tests.support.fleets import Fleet
@@ -53,7 +53,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Sta
         metrics = running.enter_context(telling(fleets))
         beside = running.enter_context(Surroundings(sandbox, metrics.port, tmp_path_factory.mktemp("webhook")))
         replicas = running.enter_context(Replicas(sandbox, beside.prometheus_url, beside.bootstrap, LEASE_TIMES))
-        yield Stage(fleets, replicas, tail, beside, SETTLED_TIMEOUT_S), beside
+        yield Stage(fleets, replicas, tail, beside, SETTLED_TIMEOUT_S, at_once.PACE * NOTE_EVERY_S), beside
 
 
 @pytest.fixture(scope="module")
