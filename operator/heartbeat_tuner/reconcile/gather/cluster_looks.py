@@ -10,8 +10,8 @@ The group watcher is shown every answer. Of a small fleet it wants more of them,
 for that: up to one every `LOOK_EVERY_S` of each group, and in all, with those of the cycles, as many as cost brokers
 and the operator little: `LOOKS_A_MINUTE`, or `ALONE_A_MINUTE` where each group takes requests of its own.
 
-What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` is of no use:
-the group is `unread`. So is one that a cycle asked for in vain because it reads all groups, or its pods have changed. A
+What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` (and than
+`FRESH_S`, where intervals are short) is of no use: the group is `unread`. So is one that a cycle asked for in vain because it reads all groups, or its pods have changed. A
 cluster that is down costs the other clusters no lot, since each has a task and (in the adapter) a thread of its own;
 the next cycle finds out whether it is back.
 """
@@ -60,7 +60,7 @@ USABLE_INTERVALS: Final = 1.5
 """A look that is older says nothing: each group is read once in an interval, and lots may be late."""
 
 FRESH_S: Final = 10.0
-"""A look that a write rests on is no older than this."""
+"""A look that a write rests on is no older than this; one that a cycle rests on may always be as old."""
 
 Answered = Callable[[str, str, Look | None], None]
 """Takes a cluster, a group, and what was said of it; None where nothing was."""
@@ -270,7 +270,8 @@ class ClusterLooks:
     def _usable(self, group_id: str) -> Look:
         """Return what is known of a group, if it is not too old."""
         known = self._looks.get(group_id)
-        oldest_s = self._monotonic() - USABLE_INTERVALS * self._interval_s
+        # Shorter than a request takes it would make the cycle throw away what it has just read.
+        oldest_s = self._monotonic() - max(USABLE_INTERVALS * self._interval_s, FRESH_S)
         return known if known is not None and known.asked_s >= oldest_s else self._unread(group_id)
 
     def _unread(self, group_id: str) -> Look:

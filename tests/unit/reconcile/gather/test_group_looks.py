@@ -87,14 +87,14 @@ class Brokers(FakeGroups):
 class Bench:
     """A view of two clusters."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval_s: float = INTERVAL_S) -> None:
         clock = FakeClock()
         self.time = Time(clock)
         self.brokers = Brokers(self.time, "main", "other")
         self.looks = GroupLooks(
             self.brokers,
             clock,
-            interval=timedelta(seconds=INTERVAL_S),
+            interval=timedelta(seconds=interval_s),
             sleep=self.time.sleep,
             monotonic=lambda: self.time.now_s,
         )
@@ -275,6 +275,15 @@ async def test_a_look_that_is_too_old_is_none(bench: Bench) -> None:
     assert await bench.look(MANY) == set()
     await bench.time.run(INTERVAL_S * (cluster_looks.USABLE_INTERVALS - 1) + 1)
     assert await bench.look(MANY) == set(MANY)
+
+
+async def test_what_a_cycle_has_just_read_is_not_too_old() -> None:
+    """However short the interval is: an answer that took longer than it is still the newest there is."""
+    bench = Bench(interval_s=0.5)
+    bench.brokers.each_s = 0.1
+    looking = asyncio.create_task(bench.look(MANY[:20]))
+    await bench.time.run(3.0)
+    assert await looking == set()
 
 
 async def test_a_cluster_that_is_down_costs_the_others_nothing(bench: Bench) -> None:
