@@ -16,7 +16,7 @@ from tests.schedules.schedule import Event, drawn
 SEEDS: Final = range(1001, 1201)
 
 
-LANES: Final = ("lane-a", "lane-b", "lane-c")
+LANES: Final = ("lane-a", "lane-b", "lane-c", "lane-d")
 """Processes that play the seeds beside each other."""
 
 

@@ -25,6 +25,7 @@ class Replicas:
         prometheus_url: where they read metrics.
         bootstrap: where they ask about groups; None is the broker itself.
         lease_times: of their leader election.
+        interval_s: of their cycles.
     """
 
     def __init__(
@@ -33,9 +34,11 @@ class Replicas:
         prometheus_url: str,
         bootstrap: str | None = None,
         lease_times: LeaseTimes = LEASE_TIMES,
+        interval_s: float = INTERVAL_S,
     ) -> None:
         self._sandbox = sandbox
         self._lease_times = lease_times
+        self._interval_s = interval_s
         self._bootstrap = bootstrap
         self._prometheus_url = prometheus_url
         self._running = contextlib.ExitStack()
@@ -51,7 +54,7 @@ class Replicas:
                 self._operators[user] = starting.enter_context(
                     Operator(
                         self._sandbox,
-                        interval_s=INTERVAL_S,
+                        interval_s=self._interval_s,
                         user=user,
                         api_url=f"https://{LOOPBACK}:{wire.port}",
                         prometheus_url=self._prometheus_url,

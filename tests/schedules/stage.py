@@ -40,6 +40,7 @@ SESSION_FLOORS_S: Final = range(31, 31 + SIZE)
 """Each policy has a value of its own that is right for it."""
 
 _AUDIT_LAG_S: Final = 0.3
+_LOOK_EVERY_S: Final = 0.6  # each look reads a whole fleet
 _FIRST_APPLY_TIMEOUT_S: Final = 60.0
 NOTE_EVERY_S: Final = 0.1
 """So often somebody else writes into a Deployment; its controller then writes three objects."""
@@ -215,7 +216,7 @@ class Stage:
             return is_over and _are_over(shown, has_persons=self._surroundings is not None)
 
         try:
-            wait_until(stands, part=name, what="the end state", timeout_s=self._settled_timeout_s, poll_s=0.3)
+            wait_until(stands, part=name, what="the end state", timeout_s=self._settled_timeout_s, poll_s=_LOOK_EVERY_S)
         except SandboxError as error:
             progress.say(name, str(error))  # what stands instead is for the test to say
         return shown

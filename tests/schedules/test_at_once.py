@@ -19,7 +19,7 @@ from sandbox.environment import OPERATOR_USERS, Sandbox
 from sandbox.scenario import LeaseTimes
 from tests.schedules import at_once
 from tests.schedules.conftest import telling
-from tests.schedules.replicas import Replicas
+from tests.schedules.replicas import INTERVAL_S, Replicas
 from tests.schedules.stage import CRASHING, NOTE_EVERY_S, SIZE, Played, Shown, Stage, deploy, differences, is_unblamed
 from tests.schedules.surroundings import REVERTED, Surroundings
 from tests.support import webhooks
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.at_once, pytest.mark.timeout(600)]
 RESULT: Final = Path(__file__).parents[2] / "build" / "fault-campaign.json"
 WRITES: Final = [1] * (SIZE - CRASHING) + [2] * CRASHING
 LEASE_TIMES: Final = LeaseTimes("6s", "3600ms", "600ms")
-"""Those of `tests.schedules.replicas` at this pace."""
+"""Those of `tests.schedules.replicas` at this pace, as is the interval."""
 
 SETTLED_TIMEOUT_S: Final = 240.0
 """A busy machine needs minutes for the rollouts alone."""
@@ -52,7 +52,10 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Sta
             deploy(fleet)
         metrics = running.enter_context(telling(fleets))
         beside = running.enter_context(Surroundings(sandbox, metrics.port, tmp_path_factory.mktemp("webhook")))
-        replicas = running.enter_context(Replicas(sandbox, beside.prometheus_url, beside.bootstrap, LEASE_TIMES))
+        interval_s = at_once.PACE * INTERVAL_S
+        replicas = running.enter_context(
+            Replicas(sandbox, beside.prometheus_url, beside.bootstrap, LEASE_TIMES, interval_s)
+        )
         yield Stage(fleets, replicas, tail, beside, SETTLED_TIMEOUT_S, at_once.PACE * NOTE_EVERY_S), beside
 
 
