@@ -20,6 +20,7 @@ from sandbox import cache
 from sandbox.errors import ChecksumMismatchError, SandboxError
 
 _TIMEOUT_S: Final = 600
+_RETRIES: Final = "3"  # of which pip says each: without one, no index looks like no wheel
 _ABIS: Final = (f"cp{PYTHON.replace('.', '')}", "abi3", "none")
 
 
@@ -42,19 +43,18 @@ def get(pins: Sequence[Pin], platform: Platform) -> list[Path]:
 def _download(requirements: str, platform: Platform, into: Path) -> None:
     listed = into / "requirements.txt"
     listed.write_text(requirements)
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"),
-            *("--no-deps", "--only-binary=:all:", "--require-hashes", "--requirement", listed, "--dest", into),
-            *("--implementation", "cp", "--python-version", PYTHON),
-            *_each("--abi", _ABIS),
-            *_each("--platform", platform.tags),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_TIMEOUT_S,
-    )
+    command: list[str | Path] = [
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"),
+        *("--retries", _RETRIES, "--no-deps", "--only-binary=:all:"),
+        *("--require-hashes", "--requirement", listed, "--dest", into),
+        *("--implementation", "cp", "--python-version", PYTHON),
+        *_each("--abi", _ABIS),
+        *_each("--platform", platform.tags),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"the wheels for {platform.name}: pip has not got them in {_TIMEOUT_S} s; retry") from error
     if done.returncode != 0:
         raise SandboxError(_refusal(platform, done.stderr))
     listed.unlink()
@@ -66,13 +66,18 @@ def _each(option: str, values: Iterable[str]) -> list[str]:
 
 def _refusal(platform: Platform, said: str) -> str:
     """Return a sentence for what pip said: no index, no wheel, or something else."""
+    if "Retrying" in said:
+        return (
+            f"pip does not reach its index, and {cache.root()} does not have the wheels for {platform.name}: "
+            "make the release once with a network, or name the other platforms with --platform"
+        )
     lacking = re.search(r"No matching distribution found for ([^\s(]+)", said)
-    if lacking is None or "Retrying" in said:
+    if lacking is None:
         errors = [line for line in said.splitlines() if line.startswith("ERROR: ")] or said.splitlines()[-1:]
-        return f"the wheels of {platform.name} cannot be downloaded, by pip: {' '.join(errors) or 'no word'}"
+        return f"the wheels for {platform.name} cannot be downloaded, by pip: {' '.join(errors) or 'no word'}"
     return (
         f"{lacking[1]} has no wheel with a hash in requirements/{LOCK} for CPython {PYTHON} on {platform.name} "
-        f"({', '.join(platform.tags)}); pin a version that has, or name the other platforms with --platform"
+        f"({', '.join(platform.tags)}): pin a version that has, or name the other platforms with --platform"
     )
 
 

@@ -189,7 +189,7 @@ def test_a_plugin_without_its_python_says_which_one_it_needs(programs: dict[Plat
     """Instead of the shell's "not found" about a program that nobody called."""
     for name in ("dirname", "readlink"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
-    words = ["/bin/sh", programs[made_platforms()[0]], "--version"]
+    words: list[str | Path] = ["/bin/sh", programs[made_platforms()[0]], "--version"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, env={"PATH": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr == "Error: put python3.11 on the PATH: kubectl heartbeat-tuner is compiled for it\n"
