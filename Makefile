@@ -143,7 +143,7 @@ docs-site: $(INSTALLED) $(SITE)  ## Build the documentation as a site with a sea
 	@$(PYTHON) -m tests.documentation.site
 
 release: $(INSTALLED) $(RELEASE)  ## Make a release of the newest commit in dist/ (PARTS="python plugin chart" without images, which need root; PLATFORMS="linux/amd64" REGISTRY= URL= KEY=)
-	@$(PYTHON) -m release $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(URL),--url $(URL)) $(if $(KEY),--key $(KEY)) $(PLATFORMS:%=--platform %) $(PARTS)
+	@$(PYTHON) -m release $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(URL),--url $(URL)) $(if $(KEY),--key $(KEY)) $(addprefix --platform=,$(PLATFORMS)) $(PARTS)
 
 docs-check: $(INSTALLED)  ## Check words, links and commands of all pages and of what users read elsewhere
 	@$(PYTHON) -m tests.documentation

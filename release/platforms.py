@@ -11,6 +11,9 @@ from typing import Final
 PYTHON: Final = "3.11"
 """The CPython that the packages are compiled for: Debian 12's, and the oldest that the project takes."""
 
+DIGITS: Final = PYTHON.replace(".", "")
+"""The version as the names of wheels and of compiled modules have it."""
+
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
@@ -57,11 +60,11 @@ class Platform:
 def _linux(arch: str, machine: str) -> Platform:
     # NumPy's wheels need glibc 2.28; pip takes these tags as they are, without the older ones that each includes.
     tags = tuple(f"{tag}_{machine}" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014"))
-    return Platform("linux", arch, machine, tags, f".cpython-311-{machine}-linux-gnu.so", "glibc 2.28")
+    return Platform("linux", arch, machine, tags, f".cpython-{DIGITS}-{machine}-linux-gnu.so", "glibc 2.28")
 
 
 def _darwin(arch: str, machine: str) -> Platform:
-    return Platform("darwin", arch, machine, (f"macosx_11_0_{machine}",), ".cpython-311-darwin.so", "macOS 11")
+    return Platform("darwin", arch, machine, (f"macosx_11_0_{machine}",), f".cpython-{DIGITS}-darwin.so", "macOS 11")
 
 
 PLATFORMS: Final = {

@@ -14,14 +14,14 @@ from packaging.utils import parse_wheel_filename
 
 from release.integrity import digest
 from release.pins import LOCK, Pin, pinned
-from release.platforms import PYTHON, Platform, here
+from release.platforms import DIGITS, PYTHON, Platform, here
 from release.source import CHECKOUT
 from sandbox import cache
 from sandbox.errors import ChecksumMismatchError, SandboxError
 
 _TIMEOUT_S: Final = 600
 _RETRIES: Final = "3"  # of which pip says each: without one, no index looks like no wheel
-_ABIS: Final = (f"cp{PYTHON.replace('.', '')}", "abi3", "none")
+_ABIS: Final = (f"cp{DIGITS}", "abi3", "none")
 
 
 def get(pins: Sequence[Pin], platform: Platform) -> list[Path]:

@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 from heartbeat_tuner import __version__
 from release import integrity, pins, plugin
-from release.platforms import Platform
+from release.platforms import PYTHON, Platform
 from sandbox.control_plane import ControlPlane
 from tests.chart.plugin_archives import compiled_for, made_platforms
 from tests.chart.rendering import KUBERNETES, NAME, Helm
@@ -32,6 +32,10 @@ pytestmark = pytest.mark.timeout(300)
 
 REGISTRY = "registry.example/team"
 URL = "https://downloads.example/v1"
+
+with_its_python = pytest.mark.skipif(
+    shutil.which(f"python{PYTHON}") is None, reason=f"the plugin is for python{PYTHON}, and none is on the PATH"
+)
 
 
 def made(folder: Path, key: Path) -> Path:
@@ -149,6 +153,7 @@ def test_the_manifest_has_the_platforms_that_were_asked_for(dist: Path) -> None:
     assert {*names, *bills} <= {subject["name"] for subject in statement["subject"]}
 
 
+@with_its_python
 def test_the_plugin_runs_from_its_archive(programs: dict[Platform, Path], tmp_path: Path) -> None:
     """Through a link, as krew puts it on the PATH, and without the packages of this environment."""
     target = programs[made_platforms()[0]]
@@ -177,6 +182,7 @@ def test_each_archive_is_compiled_for_its_platform(programs: dict[Platform, Path
         assert all(path.name.endswith(platform.suffix) for path in compiled if ".cpython-" in path.name)
 
 
+@with_its_python
 def test_an_archive_refuses_a_python_of_another_platform(programs: dict[Platform, Path]) -> None:
     """Instead of NumPy's traceback."""
     other = made_platforms()[1]
