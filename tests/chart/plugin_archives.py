@@ -1,6 +1,7 @@
 """What the plugin's archives are compiled for, read from the first bytes of their files."""
 
 import struct
+from pathlib import Path
 from typing import Final
 
 from release.platforms import PLATFORMS, Platform, here
@@ -8,6 +9,9 @@ from release.platforms import PLATFORMS, Platform, here
 _OF_ELF: Final = {62: "x86_64", 183: "aarch64"}
 _OF_MACH: Final = {0x01000007: "x86_64", 0x0100000C: "arm64"}
 _SYSTEMS: Final = {b"\x7fELF": "linux", b"\xcf\xfa\xed\xfe": "darwin", b"\xca\xfe\xba\xbe": "darwin"}
+
+_HEADERS: Final = 256
+"""Enough for the headers of a universal file of a dozen processors."""
 
 
 def made_platforms() -> tuple[Platform, Platform]:
@@ -18,8 +22,10 @@ def made_platforms() -> tuple[Platform, Platform]:
     return own, other
 
 
-def compiled_for(content: bytes) -> set[tuple[str, str]]:
+def compiled_for(path: Path) -> set[tuple[str, str]]:
     """Return the systems and processors of a file, several of a universal one and none of one that is not compiled."""
+    with path.open("rb") as stream:
+        content = stream.read(_HEADERS)
     system = _SYSTEMS.get(content[:4])
     if system is None:
         return set()
