@@ -142,8 +142,8 @@ docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from 
 docs-site: $(INSTALLED) $(SITE)  ## Build the documentation as a site with a search, without network; build/site
 	@$(PYTHON) -m tests.documentation.site
 
-release: $(INSTALLED) $(RELEASE)  ## Make a release of the newest commit in dist/ (PARTS="python plugin chart" without images, which need root; REGISTRY= URL= KEY=)
-	@$(PYTHON) -m release $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(URL),--url $(URL)) $(if $(KEY),--key $(KEY)) $(PARTS)
+release: $(INSTALLED) $(RELEASE)  ## Make a release of the newest commit in dist/ (PARTS="python plugin chart" without images, which need root; PLATFORMS="linux/amd64" REGISTRY= URL= KEY=)
+	@$(PYTHON) -m release $(if $(REGISTRY),--registry $(REGISTRY)) $(if $(URL),--url $(URL)) $(if $(KEY),--key $(KEY)) $(addprefix --platform=,$(PLATFORMS)) $(PARTS)
 
 docs-check: $(INSTALLED)  ## Check words, links and commands of all pages and of what users read elsewhere
 	@$(PYTHON) -m tests.documentation
@@ -195,10 +195,12 @@ $(SITE): requirements/docs.lock $(INSTALLED)
 	@$(PYTHON) -m pip --disable-pip-version-check check
 	@touch $@
 
-# What lists the parts of a release; only `make release` and its test need it.
+# What lists the parts of a release, and this platform's wheels for the plugin, so that a release of it needs no network;
+# only `make release` and its test need it.
 $(RELEASE): requirements/release.lock $(INSTALLED)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/release.lock
 	@$(PYTHON) -m pip --disable-pip-version-check check
+	@$(PYTHON) -m release.wheels
 	@touch $@
 
 # What makes mutants; nothing else needs it.

@@ -4,14 +4,15 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import click
 import yaml
 
-from release import bills, chart, images, integrity, notes, olm, plugin, provenance, python_packages
+from release import bills, chart, images, integrity, notes, olm, pins, plugin, provenance, python_packages
+from release.platforms import PLATFORMS, Platform
 from release.source import CHECKOUT, Source, export
 from sandbox.errors import SandboxError
 
@@ -26,11 +27,21 @@ LAYOUT: Final = "images"
 @click.option("--registry", default="", help="Where the images will be, such as registry.example/team.")
 @click.option("--url", default=plugin.NO_RELEASE, help="The folder from which the files will be downloaded.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Sign with this private key.")
+@click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    type=click.Choice(list(PLATFORMS)),
+    help="A platform of the plugin, once for each.  [default: all]",
+)
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
-def main(into: Path, registry: str, url: str, key: Path | None, parts: tuple[str, ...]) -> None:
+def main(
+    into: Path, registry: str, url: str, key: Path | None, platforms: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
     """Make the release of the newest commit, or only some of its parts."""
     signer = None if key is None else _signer(key)
     chosen = parts or PARTS
+    systems = [platform for platform in PLATFORMS.values() if not platforms or platform.name in platforms]
     shutil.rmtree(into, ignore_errors=True)
     into.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -39,29 +50,39 @@ def main(into: Path, registry: str, url: str, key: Path | None, parts: tuple[str
             click.echo(f"Not in the release, since it is not committed: {', '.join(source.left_out)}", err=True)
         version = _version(source)
         try:
-            for path in _made(chosen, source, version, into, registry=registry, url=url):
+            for path in _made(chosen, source, version, into, registry=registry, url=url, platforms=systems):
                 click.echo(f"{path.relative_to(into)}  {_size(path)}")
         except SandboxError as error:
             raise click.ClickException(str(error)) from error
-        _close(into, source, {"parts": " ".join(chosen), "registry": registry, "url": url}, signer)
+        parameters = {
+            "parts": " ".join(chosen),
+            "platforms": " ".join(platform.name for platform in systems),
+            "registry": registry,
+            "url": url,
+        }
+        _close(into, source, parameters, signer)
     click.echo(f"{into}: heartbeat-tuner {version} from commit {source.commit[:12]}")
 
 
 def _made(
-    parts: tuple[str, ...], source: Source, version: str, into: Path, *, registry: str, url: str
+    parts: tuple[str, ...],
+    source: Source,
+    version: str,
+    into: Path,
+    *,
+    registry: str,
+    url: str,
+    platforms: Iterable[Platform],
 ) -> Iterator[Path]:
     """Make the parts; yield each file or folder when it is there."""
     yield _write(into / "NOTES.md", notes.notes((source.folder / "CHANGELOG.md").read_text(), version))
     if "python" in parts or "plugin" in parts:
-        core = bills.bill(source, bills.locked(source, "dev.lock", plugin.distributions()))
+        core = bills.bill(source, bills.locked(source, pins.LOCK, pins.distributions()))
         yield _write(into / f"heartbeat_tuner-{version}.cdx.json", core)
     if "python" in parts:
         yield from python_packages.make(source, into)
     if "plugin" in parts:
-        platform, packed = plugin.here(), plugin.archive(source.folder)
-        yield _write(into / platform.archive, packed)
-        manifest = yaml.safe_dump(plugin.manifest(platform, packed, url=url), sort_keys=False)
-        yield _write(into / f"{plugin.NAME}.krew.yaml", manifest)
+        yield from plugin.make(source, into, platforms, core, url=url)
     digests: dict[str, str] = {}
     if "images" in parts:
         digests = images.make(source, version, into / LAYOUT)

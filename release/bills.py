@@ -9,11 +9,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from packaging.utils import canonicalize_name
 
+from release.integrity import digest
+from release.pins import Pin, entries
 from release.source import Source
 
 SPECIFICATION: Final = "1.6"
@@ -41,8 +44,7 @@ def locked(source: Source, lock: str, names: Iterable[str] | None = None) -> str
     if names is None:
         return text
     wanted = {canonicalize_name(name) for name in names}
-    entries = re.findall(r"^\S.*(?:\n[ \t]+.*)*", text, re.MULTILINE)
-    return "\n".join(entry for entry in entries if re.split(r"[=\[; ]", entry)[0] in wanted) + "\n"
+    return "\n".join(entry for entry in entries(text) if re.split(r"[=\[; ]", entry)[0] in wanted) + "\n"
 
 
 def installed(status: str) -> list[DebianPackage]:
@@ -87,6 +89,37 @@ def bill(source: Source, requirements: str, debian: Iterable[DebianPackage] = ()
         component.pop("description", None)  # the lines of the lock once more
     document["components"] += [_component(package) for package in debian]
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+
+def of_wheels(core: str, name: str, wheels: Iterable[tuple[Pin, Path]]) -> str:
+    """Return the bill of an archive that is the core with wheels.
+
+    Args:
+        core: the core's own bill.
+        name: of the archive.
+        wheels: each package with the wheel that was unpacked.
+    """
+    document: dict[str, Any] = json.loads(core)
+    root = {**document["metadata"]["component"], "name": name}
+    document["metadata"]["component"] = root
+    document["components"] = [_wheel(pin, path) for pin, path in wheels]
+    document["dependencies"] = [
+        {"ref": root["bom-ref"], "dependsOn": [component["bom-ref"] for component in document["components"]]}
+    ]
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+
+def _wheel(pin: Pin, path: Path) -> dict[str, Any]:
+    """Return a wheel as CycloneDX writes it: the one file of many that its version has."""
+    address = f"pkg:pypi/{pin.name}@{pin.version}?file_name={quote(path.name)}"
+    return {
+        "type": "library",
+        "bom-ref": address,
+        "name": pin.name,
+        "version": pin.version,
+        "purl": address,
+        "hashes": [{"alg": "SHA-256", "content": digest(path)}],
+    }
 
 
 def _component(package: DebianPackage) -> dict[str, str]:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from release import wheels
 from sandbox.binaries import CHART_PROGRAMS, Binaries
 from sandbox.control_plane import ControlPlane
+from tests.chart.plugin_archives import made_platforms
 from tests.chart.rendering import VARIANTS, Helm, Rendered
 
 _BINARIES = Binaries()
@@ -22,6 +24,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             _BINARIES.path(name)
         if any("control_plane" in getattr(item, "fixturenames", ()) for item in session.items):
             _BINARIES.get_all()
+        if any("dist" in getattr(item, "fixturenames", ()) for item in session.items):
+            wheels.fetch(made_platforms())
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """The manifest of the kubectl plugin is one that krew takes: its own rules, checked here without krew."""
 
-import hashlib
 import re
 from typing import Any
 
@@ -8,11 +7,10 @@ import pytest
 import yaml
 
 from heartbeat_tuner import __version__
-from release import plugin
-from release.plugin import Target
+from release import pins, plugin
+from release.platforms import PLATFORMS
 
-ARCHIVE = b"an archive"
-LINUX = Target("linux", "amd64")
+SUMS = {PLATFORMS["linux/amd64"]: "ab" * 32, PLATFORMS["darwin/arm64"]: "cd" * 32}
 
 SEMANTIC = r"v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 KNOWN = {"name", "version", "shortDescription", "description", "caveats", "homepage", "platforms"}
@@ -47,23 +45,25 @@ def problems(document: dict[str, Any]) -> list[str]:
 
 def test_krew_takes_the_manifest() -> None:
     """As it is read from its file."""
-    document = yaml.safe_load(yaml.safe_dump(plugin.manifest(LINUX, ARCHIVE)))
+    document = yaml.safe_load(yaml.safe_dump(plugin.manifest(SUMS)))
     assert problems(document) == []
-    (platform,) = document["spec"]["platforms"]
-    assert platform["sha256"] == hashlib.sha256(ARCHIVE).hexdigest()
-    assert platform["uri"].endswith(f"/kubectl-heartbeat_tuner-{__version__}-linux-amd64.tar.gz")
+    linux, darwin = document["spec"]["platforms"]
+    assert linux["sha256"] == "ab" * 32
+    assert linux["uri"].endswith(f"/kubectl-heartbeat_tuner-{__version__}-linux-amd64.tar.gz")
+    assert darwin["selector"] == {"matchLabels": {"os": "darwin", "arch": "arm64"}}
+    assert darwin["uri"].endswith(f"/kubectl-heartbeat_tuner-{__version__}-darwin-arm64.tar.gz")
 
 
 def test_kubectl_calls_the_program_by_the_plugin_s_name() -> None:
     """`kubectl heartbeat-tuner` looks for it with underscores."""
-    document = plugin.manifest(LINUX, ARCHIVE)
+    document = plugin.manifest(SUMS)
     assert document["spec"]["platforms"][0]["bin"] == f"kubectl-{document['metadata']['name'].replace('-', '_')}"
 
 
 def test_no_address_is_invented() -> None:
     """Until a release gives one, the address is of a domain that cannot exist."""
-    assert plugin.manifest(LINUX, ARCHIVE)["spec"]["platforms"][0]["uri"].startswith("https://no-release-yet.invalid/")
-    released = plugin.manifest(LINUX, ARCHIVE, url="https://example.org/v1")
+    assert plugin.manifest(SUMS)["spec"]["platforms"][0]["uri"].startswith("https://no-release-yet.invalid/")
+    released = plugin.manifest(SUMS, url="https://example.org/v1")
     assert released["spec"]["platforms"][0]["uri"].startswith("https://example.org/v1/kubectl-heartbeat_tuner-")
 
 
@@ -79,12 +79,12 @@ def test_no_address_is_invented() -> None:
 )
 def test_these_checks_find_what_krew_refuses(field: str, value: object, problem: str) -> None:
     """Each was seen to fail."""
-    document = plugin.manifest(LINUX, ARCHIVE)
+    document = plugin.manifest(SUMS)
     assert problems({**document, "spec": {**document["spec"], field: value}}) == [problem]
 
 
 def test_what_the_core_needs_is_packed_and_nothing_of_the_operator() -> None:
     """The names come from the metadata of the project itself."""
-    names = plugin.distributions()
+    names = pins.distributions()
     assert {"click", "numpy", "pydantic", "pyyaml"} <= names
     assert not names & {"kopf", "kubernetes", "confluent-kafka", "pyspark", "pytest"}
