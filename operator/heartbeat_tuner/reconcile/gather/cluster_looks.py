@@ -11,9 +11,9 @@ for that: up to one every `LOOK_EVERY_S` of each group, and in all, with those o
 and the operator little: `LOOKS_A_MINUTE`, or `ALONE_A_MINUTE` where each group takes requests of its own.
 
 What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` (and than
-`FRESH_S`, where intervals are short) is of no use: the group is `unread`. So is one that a cycle asked for in vain because it reads all groups, or its pods have changed. A
-cluster that is down costs the other clusters no lot, since each has a task and (in the adapter) a thread of its own;
-the next cycle finds out whether it is back.
+`FRESH_S`, where intervals are short) is of no use: the group is `unread`. So is one that a cycle asked for in vain
+because it reads all groups, or its pods have changed. A cluster that is down costs the other clusters no lot, since
+each has a task and (in the adapter) a thread of its own; the next cycle finds out whether it is back.
 """
 
 import itertools
