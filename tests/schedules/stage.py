@@ -142,6 +142,19 @@ class Stage:
         replicas = _ordered(trail.last_holder)
         self._holder = trail.last_holder
         progress.say(name, f"A is {replicas[0]}: {', '.join(map(str, events)) or 'nothing happens'}")
+        with self._cleared(fleet):
+            played = self._played(name, fleet, events, replicas, wanted)
+        self._holder = played.trail.last_holder
+        return played
+
+    def _played(
+        self,
+        name: str,
+        fleet: Fleet,
+        events: Sequence[Event | Beside],
+        replicas: Sequence[str],
+        wanted: list[Shown] | None,
+    ) -> Played:
         self._replicas.slow_down()
         created = time.monotonic()
         fleet.create_policies(mode="Apply", session_floors_s=SESSION_FLOORS_S)
@@ -166,12 +179,10 @@ class Stage:
                         hits.append((datetime.now(UTC), event.act))
                     struck[replica] = datetime.now(UTC)
                 self._replicas.befall(replica, event.act)
-            self._replicas.heal()
-            if self._surroundings is not None:
-                self._surroundings.heal()
+            self._heal()
             end = self._settled(name, fleet, wanted, had_outage=had_outage)
         time.sleep(_AUDIT_LAG_S)
-        played = Played(
+        return Played(
             trail=self._trail(writes),
             end=end,
             hits=hits,
@@ -180,10 +191,23 @@ class Stage:
             had_outage=had_outage,
             note_every_s=self._note_every_s,
         )
-        self._holder = played.trail.last_holder
-        fleet.delete_policies()
-        fleet.undo_applies()
-        return played
+
+    @contextmanager
+    def _cleared(self, fleet: Fleet) -> Iterator[None]:
+        """Heal everything and clear a fleet, however its play ends: the next one needs both."""
+        try:
+            yield
+        finally:
+            self._heal()
+            if self._surroundings is not None:
+                self._surroundings.give_up()
+            fleet.delete_policies()
+            fleet.undo_applies()
+
+    def _heal(self) -> None:
+        self._replicas.heal()
+        if self._surroundings is not None:
+            self._surroundings.heal()
 
     def _first_applied(self, name: str) -> list[Any]:
         """Wait until a replica writes to a Deployment; return all writes up to then.

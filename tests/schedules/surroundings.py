@@ -70,7 +70,8 @@ class StaticPods(Team):
         """Delete one of the pods."""
         pods = self.pods()
         if pods:
-            self.kubectl("delete", "pod", pods[0], f"--namespace={self.namespace}", "--wait=false")
+            namespace = f"--namespace={self.namespace}"
+            self.kubectl("delete", "pod", pods[0], namespace, "--wait=false", "--ignore-not-found")
 
     def roll(self) -> None:
         """Begin a rollout."""
@@ -186,6 +187,10 @@ class Surroundings:
         if self._webhook.process.alive():
             self._webhook.process.resume()
         self.tend()
+
+    def give_up(self) -> None:
+        """Let no person try any longer."""
+        self._due.clear()
 
     def is_over(self) -> bool:
         """Whether persons have done what they wanted, and all pods with static ids are there."""

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from heartbeat_tuner.api.applied import ANNOTATION
-from heartbeat_tuner.domain import durations
 from sandbox.audit import Write
 from sandbox.environment import OPERATOR_USERS
 
@@ -151,8 +150,8 @@ class Trail:
     def _is_untrue(self, write: Write, within_s: float) -> bool:
         status = write.stored.get("status", {})
         answers = {item["type"]: item["status"] for item in status.get("conditions", ())}
-        session = status.get("applied", {}).get("values", {}).get("sessionTimeout")
-        if write.resource != _POLICIES or answers.get("Applied") != "True" or session is None:
+        entries = status.get("applied", {}).get("entries")
+        if write.resource != _POLICIES or answers.get("Applied") != "True" or entries is None:
             return False
         name = write.stored.get("spec", {}).get("workloadRef", {}).get("name")
         stood = [
@@ -165,8 +164,11 @@ class Trail:
         ]
         newest = [item for item in stood if (write.time - item.time).total_seconds() > within_s][-1:]
         recent = [item for item in stood if (write.time - item.time).total_seconds() <= within_s]
-        wanted = str(round(durations.parse(session).total_seconds() * 1000))
-        return not any(entry.get("value") == wanted for item in (*newest, *recent) for entry in _entries(item.stored))
+        # Where values were taken back, those before may stand elsewhere, and no entry is what was written.
+        return not any(
+            {entry["name"]: entry.get("value") for entry in _entries(item.stored)} == entries
+            for item in (*newest, *recent)
+        )
 
     def _times_of_applies(self) -> dict[tuple[str, str], list[datetime]]:
         times: dict[tuple[str, str], list[datetime]] = {}
