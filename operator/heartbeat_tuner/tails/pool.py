@@ -141,7 +141,8 @@ class Pool:
     def posterior(self, times_s: Array, own: Array, days: float) -> tuple[Array, Array]:
         """Return how often a day a group exceeds some times, on average and at most at 95 %.
 
-        The fleet's own doubt, that of the few events behind its rate, counts as one more way to differ.
+        The fleet's own doubt, that of the few events behind its rate, counts as one more way to differ. By how much
+        groups differ is known from few groups only: the bound also holds where they differ by as much as they may.
 
         Args:
             times_s: in seconds; before the first one that the pool tells of, it speaks of that.
@@ -155,14 +156,13 @@ class Pool:
         logs = np.log(np.maximum(times_s, self.times_s[0]))
         usual = self._usual(times_s)
         clump = 1.0 if self.clumps is None else np.interp(logs, np.log(self.times_s), self.clumps)
-        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days / clump, 1.0)
+        events = np.maximum(usual * self.days / clump, 1.0)
+        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / events
+        doubt = rates.spread_doubt(self.groups, events, before=_SPREAD_BEFORE)
         seen, watched = own / clump, days * self._shown(times_s, usual) / usual / clump
-        shape, exposure = seen + 1.0 / differ, watched + 1.0 / (differ * usual)
-        # Where few groups make the mean, a gamma law calls all others next to none: they are held to one like most.
-        alike = np.minimum(differ, ALIKE)
-        most = usual * np.sqrt((1.0 + alike) / (1.0 + differ))  # of lognormal rates the median stays
-        at_most = _quantiles(seen + 1.0 / alike) / (watched + 1.0 / (alike * most))
-        return shape / exposure, np.maximum(_quantiles(shape) / exposure, at_most)
+        mean = (seen + 1.0 / differ) / (watched + 1.0 / (differ * usual))
+        upper = np.maximum.reduce([_upper(seen, watched, usual, differ + more * doubt) for more in (0.0, Z_95)])
+        return mean, upper
 
     def _usual(self, times_s: Array) -> Array:
         """Return how often a day a group of this kind exceeds some times, on average; above 0."""
@@ -201,6 +201,15 @@ def _beyond(counts: Array) -> Array:
         return np.full(EDGES.size, _LEAST)
     largest_s = float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1])
     return shape_free.beyond_per_day(EDGES_S[EDGES], largest_s, 1.0)
+
+
+def _upper(seen: Array, watched: Array, usual: Array, differ: Array) -> Array:
+    """Return what the rate of a group is at most at 95 %, where groups differ by so much."""
+    upper = _quantiles(seen + 1.0 / differ) / (watched + 1.0 / (differ * usual))
+    # Where few groups make the mean, a gamma law calls all others next to none: they are held to one like most.
+    alike = np.minimum(differ, ALIKE)
+    most = usual * np.sqrt((1.0 + alike) / (1.0 + differ))  # of lognormal rates the median stays
+    return np.maximum(upper, _quantiles(seen + 1.0 / alike) / (watched + 1.0 / (alike * most)))
 
 
 def _quantiles(shapes: Array) -> Array:

@@ -122,6 +122,18 @@ def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE, cl
     return float(np.clip((seen * sure + 1.0 / before) / (sure + 1.0 / before**2), *_SPREADS))
 
 
+def spread_doubt(groups: int, events: Array, *, before: float = _SPREAD_BEFORE) -> Array:
+    """Return the standard deviation of what `spread` finds, where groups were watched for equally long.
+
+    Args:
+        groups: how many.
+        events: how many all of them were expected to see; above 0.
+        before: as for `spread`.
+    """
+    sure = groups / (2.0 + groups / events)
+    return 1.0 / np.sqrt(sure + 1.0 / before**2)
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class DayScatter:
     """By how much what groups see differs from day to day: it shows whether events come one by one.
