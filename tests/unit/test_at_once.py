@@ -20,8 +20,8 @@ def workload(at_s: float, *entries: dict[str, Any], user: str = A) -> Write:
     return dataclasses.replace(made, stored={**made.stored, "spec": spec})
 
 
-def status(at_s: float, session: str, applied: str = "True") -> Write:
-    """Return a write of a status that calls a session applied, or not."""
+def status(at_s: float, session: str = "", applied: str = "True") -> Write:
+    """Return a write of a status that calls a session applied, or not; without one, that no entry is left."""
     made = write(at_s, A, "consumergrouppolicies")
     return dataclasses.replace(
         made,
@@ -29,7 +29,7 @@ def status(at_s: float, session: str, applied: str = "True") -> Write:
             **made.stored,
             "spec": {"workloadRef": {"name": "red-000"}},
             "status": {
-                "applied": {"values": {"sessionTimeout": session}},
+                "applied": {"entries": {"KAFKA_SESSION_TIMEOUT_MS": session} if session else {}},
                 "conditions": [{"type": "Applied", "status": applied}],
             },
         },
@@ -74,11 +74,18 @@ def test_an_entry_without_a_value_is_seen() -> None:
 def test_applied_is_true_only_of_what_a_workload_has() -> None:
     """Or had a moment before: what a status rests on was read before it was written."""
     applied, reverted = workload(1, session_entry("31000")), workload(10, user="person")
-    soon, late = status(11, "31s"), status(20, "31s")
-    other, modest = status(5, "32s"), status(20, "31s", applied="False")
-    trail = Trail.of(A, [applied, reverted, status(2, "31s"), soon, late, other, modest])
+    soon, late = status(11, "31000"), status(20, "31000")
+    other, modest = status(5, "32000"), status(20, "31000", applied="False")
+    trail = Trail.of(A, [applied, reverted, status(2, "31000"), soon, late, other, modest])
     assert trail.untrue(within_s=3) == [other, late]
     assert trail.untrue(within_s=0.5) == [other, soon, late]
-    never = status(1, "31s")
+    never = status(1, "31000")
     assert Trail.of(A, [never]).untrue(within_s=3) == [never]
     assert BEGAN + timedelta(seconds=1) == never.time
+
+
+def test_after_a_revert_a_workload_may_have_no_entry() -> None:
+    """Values of a ConfigMap are then called applied; while an entry is left they are not."""
+    applied, reverted = workload(1, session_entry("31000")), workload(10)
+    early, right = status(5), status(20)
+    assert Trail.of(A, [applied, early, reverted, right]).untrue(within_s=3) == [early]

@@ -1,6 +1,5 @@
 """What the random schedules conclude from the audit log."""
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -150,37 +149,6 @@ def test_what_cannot_have_been_written_needs_no_lease() -> None:
         "12:00:01 operator-b 200 patch leases red-000 operator-b-1",
         "12:00:03 operator-a 200 patch deployments red-000",
     ]
-
-
-@pytest.mark.parametrize(
-    ("stood", "shown", "is_true"),
-    [
-        ({"S": "40000"}, {"S": "40000"}, True),
-        ({}, {"S": "40000"}, False),
-        ({"S": "50000"}, {"S": "40000"}, False),
-        ({}, {}, True),
-        ({"S": "40000"}, {}, False),
-    ],
-)
-def test_a_status_is_true_if_the_workload_has_the_entries_that_it_calls_applied(
-    stood: dict[str, str], shown: dict[str, str], *, is_true: bool
-) -> None:
-    """After a revert that is none, if there were none before: the values then stand in a ConfigMap."""
-    deployment, status = write(1, A), write(20, A, "consumergrouppolicies")
-    env = [{"name": name, "value": value} for name, value in stood.items()]
-    container = {"name": "app", "env": env}
-    deployment = dataclasses.replace(
-        deployment, stored={**deployment.stored, "spec": {"template": {"spec": {"containers": [container]}}}}
-    )
-    conditions = [{"type": "Applied", "status": "True"}]
-    status = dataclasses.replace(
-        status,
-        stored={
-            "spec": {"workloadRef": {"name": deployment.name}},
-            "status": {"applied": {"entries": shown}, "conditions": conditions},
-        },
-    )
-    assert Trail.of(A, [deployment, status]).untrue(within_s=10.0) == ([] if is_true else [status])
 
 
 def test_a_pause_of_who_writes_all_the_time_is_the_longest() -> None:
