@@ -64,16 +64,16 @@ def _each(option: str, values: Iterable[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
 
 
-def _refusal(platform: Platform, said: str) -> str:
-    """Return a sentence for what pip said: no index, no wheel, or something else."""
-    if "Retrying" in said:
+def _refusal(platform: Platform, output: str) -> str:
+    """Return a sentence for what pip printed: no index, no wheel, or something else."""
+    if "Retrying" in output:
         return (
             f"pip does not reach its index, and {cache.root()} does not have the wheels for {platform.name}: "
             "make the release once with a network, or name the other platforms with --platform"
         )
-    lacking = re.search(r"No matching distribution found for ([^\s(]+)", said)
+    lacking = re.search(r"No matching distribution found for ([^\s(]+)", output)
     if lacking is None:
-        errors = [line for line in said.splitlines() if line.startswith("ERROR: ")] or said.splitlines()[-1:]
+        errors = [line for line in output.splitlines() if line.startswith("ERROR: ")] or output.splitlines()[-1:]
         return f"the wheels for {platform.name} cannot be downloaded, by pip: {' '.join(errors) or 'no word'}"
     return (
         f"{lacking[1]} has no wheel with a hash in requirements/{LOCK} for CPython {PYTHON} on {platform.name} "

@@ -118,7 +118,7 @@ def test_wheels_are_unpacked_as_pip_installs_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["../outside.py", "/etc/passwd", "fast/../../outside.py"])
 def test_a_wheel_that_leads_out_of_its_folder_is_refused(tmp_path: Path, place: str) -> None:
-    """It would write over files of whoever unpacks the archive."""
+    """It would overwrite files where the archive is unpacked."""
     with pytest.raises(SandboxError, match=f"{place} leads out of the folder"):
         unpacked([wheel(tmp_path, "py3-none-any", members={place: ""})], "lib")
 
