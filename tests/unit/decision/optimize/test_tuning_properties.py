@@ -272,7 +272,12 @@ def test_more_evictions_seen_never_give_a_shorter_session(asked: Question, evict
     # A longer session may be free as long as nothing outlasts it; what evicts outlasts it, and makes it dear.
     assert session_of(asked, evicted) >= asked.current.session_timeout
     assert evicted.new is not None
-    assert evicted.new.evictions_upper <= asked.objective.max_false_evictions_per_month
+    assert evicted.now is not None
+    per_month = asked.objective.max_false_evictions_per_month
+    if evicted.new.evictions_upper > per_month:
+        # Nothing is surely within the objective at a price that may be paid: then what is likely to be, with room.
+        assert evicted.new.evictions_per_month <= guard.EXPECTED_SHARE * per_month
+        assert evicted.new.evictions_per_month <= (1 - guard.RELIEF) * evicted.now.evictions_per_month
 
 
 @slowly
