@@ -282,20 +282,21 @@ def differences(end: Sequence[Shown], undisturbed: Sequence[Shown], *, had_outag
     return [
         f"policy {place}: {field} is {shown[field]}, undisturbed {wanted[field]}"
         for place, (shown, wanted) in enumerate(zip(end, undisturbed, strict=True))
-        if not (had_outage and is_unblamed(shown))
+        if not (had_outage and is_unblamed(shown, wanted))
         for field in wanted
         if shown[field] != wanted[field]
     ]
 
 
-def is_unblamed(shown: Shown) -> bool:
-    """Whether pods crash with the new values and these are not taken back.
+def is_unblamed(shown: Shown, undisturbed: Shown) -> bool:
+    """Whether pods crash with the values that are taken back when nothing happens, and these still stand.
 
     For ten minutes after an outage of the brokers the operator blames no values for pods that crash.
     """
     conditions = shown["conditions"]
     is_verifying = conditions.get("Verified") == ("Unknown", "Verifying")
-    return bool(shown["env"]) and is_verifying and conditions.get("Applied") == ("False", "RolloutFailed")
+    is_failing = conditions.get("Applied") == ("False", "RolloutFailed")
+    return is_verifying and is_failing and bool(shown["values"] == undisturbed["previous"])
 
 
 def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:

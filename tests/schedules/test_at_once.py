@@ -80,7 +80,8 @@ def test_nothing_that_happens_at_once_does_harm(
     stage, beside = surroundings
     played = stage.play(f"seed{seed}", at_once.drawn_at_once(seed), by_persons_alone)
     broken = broken_invariants(played, by_persons_alone, beside)
-    note(seed, played, broken)
+    is_left = any(map(is_unblamed, played.end, by_persons_alone))
+    note(seed, played, broken, unblamed=played.had_outage and is_left)
     progress.say(f"seed{seed}", f"{played.took_s:.1f} s, {len(played.hits)} hits of a leader, {len(broken)} broken")
     assert not broken, "\n".join(broken)
 
@@ -95,9 +96,10 @@ def broken_invariants(played: Played, undisturbed: list[Shown], beside: Surround
     broken += [f"an entry without a value: {write}" for write in trail.empty_entries()]
     broken += [f"called applied, and is not: {write}" for write in trail.untrue(within_s=READ_BEFORE_S)]
     applies = trail.applies()
-    for workload, times, shown in zip(played.fleet, WRITES, played.end, strict=True):
+    for workload, times, shown, wanted in zip(played.fleet, WRITES, played.end, undisturbed, strict=True):
         written = applies.get(workload, 0)
-        may_be_first = played.had_outage and is_unblamed(shown)  # the values may have been taken back a moment later
+        # The values may have been taken back a moment later.
+        may_be_first = played.had_outage and is_unblamed(shown, wanted)
         if written != times and not (may_be_first and written == 1):
             broken.append(f"{workload[1]} was written {written} times, not {times}")
     broken += [f"{id_} was of {pod} and of {other} at once" for id_, pod, other in beside.static.shared_ids()]
@@ -105,7 +107,7 @@ def broken_invariants(played: Played, undisturbed: list[Shown], beside: Surround
     return broken + differences(played.end, undisturbed, had_outage=played.had_outage)
 
 
-def note(seed: int, played: Played, broken: list[str]) -> None:
+def note(seed: int, played: Played, broken: list[str], *, unblamed: bool) -> None:
     """Add what came of a seed to the result; what was noted of it before is replaced."""
     row = {
         "seed": seed,
@@ -114,7 +116,7 @@ def note(seed: int, played: Played, broken: list[str]) -> None:
         "hits_of_a_leader": len(played.hits),
         "leadership_changes": played.trail.changes(),
         "applies_refused": played.trail.refused(),
-        "unblamed": played.had_outage and any(is_unblamed(shown) for shown in played.end),
+        "unblamed": unblamed,
         "broken": broken,
     }
     RESULT.parent.mkdir(exist_ok=True)
