@@ -4,7 +4,9 @@ The first half is on real parts: an operator at the default interval looks after
 `kubectl patch` edits its policy 50 times, each time when the status has followed. The second is a fleet in memory, of
 10,000 healthy policies: what a steady cycle takes, and what the look at one edited policy does, with the same metrics,
 groups and workloads behind the operator's ports. Nobody waits for I/O there, so its seconds are the operator's own, of
-processor time, since the machine may be shared.
+processor time, since the machine may be shared. Then a reader scrapes what that cycle found, and a page of as many
+policies that have nearly all the series that a policy can have: right after a pass, when the page has to be written,
+and once more.
 """
 
 import argparse
@@ -17,24 +19,28 @@ import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+import aiohttp
 import structlog
 
 from bench.cycle import percentile
+from heartbeat_tuner.adapters.http.telemetry import Telemetry
+from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.metrics.raw.samples import Series
 from sandbox import progress, scenario
 from sandbox.environment import Sandbox
+from sandbox.network import LOOPBACK, free_ports
 from sandbox.scenario import Operator
 from tests.e2e.operators import cycles
 from tests.e2e.reactions import Reactions
 from tests.e2e.replicas import await_status
 from tests.e2e.teams import Team
-from tests.support import counters, stages, worlds
+from tests.support import counters, exposed, stages, worlds
 from tests.support.stages import Stage
 
 REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "react.json"
@@ -99,7 +105,9 @@ async def looked(policies: int) -> dict[str, object]:
     cycles_s = []
     for _ in range(_CYCLES):
         stage.clock.advance(stages.MINUTE)
-        cycles_s.append(await _processor_s(stage.operator.run()))
+        before_s = time.process_time()
+        report = await stage.operator.run()
+        cycles_s.append(time.process_time() - before_s)
         progress.say("react", f"a cycle: {cycles_s[-1]:.2f} s")
     looks_s = []
     for number in range(_LOOKS):
@@ -113,7 +121,50 @@ async def looked(policies: int) -> dict[str, object]:
         "look_processor_s": round(look_s, 3),
         "look_processor_max_s": round(max(looks_s), 3),
         "cycle_over_look": round(cycle_s / look_s, 1),
+        "page": await scraped(report.points),
+        "page_of_many_series": await scraped(_many_points(policies)),
     }
+
+
+def _many_points(policies: int) -> Mapping[ObjectKey, Sequence[MetricPoint]]:
+    """Return the points of so many policies: all that a model and a whole record give, and one pod that is watched."""
+    points = (*exposed.points_of(exposed.cheaper()), *exposed.WATCHED)
+    return {ObjectKey(f"team-{number % 50}", f"orders-{number}"): points for number in range(policies)}
+
+
+async def scraped(points: Mapping[ObjectKey, Sequence[MetricPoint]]) -> dict[str, object]:
+    """Return what a page of metrics costs that a reader takes compressed, over a real connection.
+
+    Args:
+        points: what a pass found of each policy.
+    """
+    telemetry, (port, probe_port) = Telemetry(), free_ports(2)
+    await telemetry.serve(LOOPBACK, port, probe_port=probe_port, led=lambda: 1, unhealthy=str, unready=str)
+    try:
+        telemetry.cycle_finished(verdicts={}, writes={}, points=points, duration_s=1.0, overrun_s=0.0)
+        async with aiohttp.ClientSession(f"http://{LOOPBACK}:{port}", auto_decompress=False) as session:
+            began_s, before_s = time.monotonic(), time.process_time()
+            compressed = await _page(session, "gzip")
+            first_s, first_clock_s = time.process_time() - before_s, time.monotonic() - began_s
+            again_s = await _processor_s(_page(session, "gzip"))
+            plain = await _page(session, "identity")
+    finally:
+        await telemetry.close()
+    return {
+        "series_of_a_policy": round(sum(map(len, points.values())) / len(points), 1),
+        "bytes": plain,
+        "compressed_bytes": compressed,
+        "after_a_pass_processor_s": round(first_s, 3),
+        "after_a_pass_s": round(first_clock_s, 3),
+        "again_processor_s": round(again_s, 3),
+    }
+
+
+async def _page(session: aiohttp.ClientSession, encoding: str) -> int:
+    """Return how many bytes a page has that is read to its end."""
+    async with session.get("/metrics", headers={"Accept-Encoding": encoding}) as answer:
+        answer.raise_for_status()
+        return len(await answer.read())
 
 
 async def _processor_s(work: Awaitable[object]) -> float:

@@ -54,8 +54,8 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
     async with assembled(settings) as parts:
         candidates, interval = parts.candidates, settings.interval
         relisted = Relisting(parts.policies, store)
-        telling = _Telling(telemetry, parts.metrics)
-        led = [_LedShard(shard_parts, store, relisted, telling, interval, stopped) for shard_parts in parts.shards]
+        metrics = _CycleMetrics(telemetry, parts.metrics)
+        led = [_LedShard(shard_parts, store, relisted, metrics, interval, stopped) for shard_parts in parts.shards]
         await _serve(telemetry, settings, candidates, led)
         _log.info(
             "started",
@@ -107,7 +107,7 @@ class _LedShard:
         parts: what it works with.
         store: has all policies.
         relisted: brings the store up to date.
-        telling: tells of finished cycles.
+        metrics: shows finished cycles.
         interval: of the cycles.
         stopped: set when the process ends.
 
@@ -120,7 +120,7 @@ class _LedShard:
         parts: ShardParts,
         store: PolicyStore,
         relisted: Relisting,
-        telling: "_Telling",
+        metrics: "_CycleMetrics",
         interval: timedelta,
         stopped: asyncio.Event,
     ) -> None:
@@ -130,7 +130,7 @@ class _LedShard:
         self._store = StorePart(store, parts.shard, parts.shared.installation, self._back.is_ours)
         self._shelf = ModelShelf(parts.models, asked=self._store.groups)
         self._relisted = relisted
-        self._telling = telling
+        self._metrics = metrics
         self._pace = Pace(interval)
         self._early = EarlyLooks()
         self._collector = Collector()
@@ -145,7 +145,7 @@ class _LedShard:
         try:
             await loop.finish_or_give_up(self._cycles(), self._stopped, patience_s=LAST_CYCLE_S)
         finally:
-            self._telling.ended(self._parts.shard.number)
+            self._metrics.ended(self._parts.shard.number)
             self._collector.forgot()
 
     async def _cycles(self) -> None:
@@ -187,19 +187,19 @@ class _LedShard:
         finally:
             ended_s = time.monotonic()
             self._early.looked(keys, ended_s - began_s, now_s=ended_s)
-        self._telling.looked_early(report, duration_s=ended_s - began_s)
+        self._metrics.looked_early(report, duration_s=ended_s - began_s)
 
     def _finished(self, report: CycleReport, duration_s: float) -> None:
         self.health.finished()
         overrun_s = self._pace.overrun_s(duration_s)
         left = {why.value: count for why, count in self._back.counts.items()}
-        self._telling.left_to_others(self._parts.shard.number, left)
-        self._telling.finished(self._parts.shard.number, report, duration_s=duration_s, overrun_s=overrun_s)
+        self._metrics.left_to_others(self._parts.shard.number, left)
+        self._metrics.finished(self._parts.shard.number, report, duration_s=duration_s, overrun_s=overrun_s)
         self._collector.looked()
 
 
-class _Telling:
-    """Tells of finished cycles, whichever shard's they are: what they cost at Prometheus is counted once."""
+class _CycleMetrics:
+    """Shows finished cycles, whichever shard's they are: what they cost at Prometheus is counted once."""
 
     def __init__(self, telemetry: Telemetry, metrics: PrometheusSource) -> None:
         self._telemetry = telemetry
@@ -211,7 +211,7 @@ class _Telling:
         self._telemetry.left_to_others(namespaces, shard=shard)
 
     def finished(self, shard: int, report: CycleReport, *, duration_s: float, overrun_s: float) -> None:
-        """Tell of a finished cycle of a shard."""
+        """Show a finished cycle of a shard."""
         spent, counted = self._metrics.spent, self._counted
         self._telemetry.prometheus_read(
             requests=spent.requests - counted.requests, samples=spent.samples - counted.samples
@@ -229,11 +229,11 @@ class _Telling:
         )
 
     def looked_early(self, report: CycleReport, *, duration_s: float) -> None:
-        """Tell of a look at edited policies; what it found, the next cycle tells with all else."""
+        """Count a look at edited policies; the next cycle shows what it found."""
         self._telemetry.looked_early(writes=_writes(report), duration_s=duration_s)
 
     def ended(self, shard: int) -> None:
-        """Tell nothing more of a shard: it is led here no longer."""
+        """Show nothing more of a shard: it is led here no longer."""
         self._telemetry.leadership_ended(shard)
 
 

@@ -88,7 +88,8 @@ class Around:
 
     Attributes:
         of_pods: by namespace and pod, the names of metrics that count there.
-        unkept: jobs of kube-state-metrics whose series have lost the names of the pods they tell of to their target's.
+        unkept: jobs of kube-state-metrics whose series carry the name of their target's pod, and no longer those of the
+            pods that they describe.
         unkept_usage: the same of cAdvisor.
     """
 

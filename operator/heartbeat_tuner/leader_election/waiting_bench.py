@@ -73,7 +73,7 @@ class Bench:
             async with asyncio.timeout(self._timing.request_timeout.total_seconds()):
                 now = await self._leases.read()
         except (TunerError, TimeoutError):
-            return False  # the electors tell of it
+            return False  # the electors report it
         self._before = now
         if before is None or now is None or not now.holder:
             return False

@@ -288,7 +288,7 @@ def _taken(waiting: deque[tuple[float, int]], count: int, *, end: int) -> int:
 
 
 def _around(series: Series, time_s: float) -> Series:
-    """Return what a counter that stands still has to tell of a time: its last sample up to then, and the next."""
+    """Return what a counter that stands still says about a time: its last sample up to then, and the next."""
     first = bisect_right(series.samples.times_s, time_s)
     return Series(series.labels, series.samples[max(0, first - 1) : first + 1])
 

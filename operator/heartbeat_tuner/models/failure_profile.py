@@ -67,7 +67,7 @@ class Profile:
         slow_handlers: how often a day, of each member, it is longer than a limit; where `handlers` tells only what is
             usual. None: `handlers` tells it all.
         idle_turns: which share of those turns, for such a library, finds nothing and lasts as long as the fetch wait
-            that is set; `handlers` tells of the others.
+            that is set; `handlers` has the others.
         settle_s: join, sync and fetch again, once all have joined.
         at_once: whether a rollout stops all members before a new one is ready.
         restarts_in_turn: whether restarts are of all members, one after the other; else each comes alone.

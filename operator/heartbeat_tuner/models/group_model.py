@@ -17,7 +17,7 @@ from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.rates import Duration, Rate
 
 KEPT_FOR: Final = timedelta(days=28)
-"""After so many days, four half-lives of a value's weight, a kept tail tells nothing of today."""
+"""After so many days, four half-lives of a value's weight, an earlier tail says nothing about today."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

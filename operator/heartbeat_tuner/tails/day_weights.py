@@ -38,7 +38,7 @@ class Weighted:
 
 
 def weighted(days: Iterable[tuple[int, Array]], *, height: int, half_life_days: float = HALF_LIFE_DAYS) -> Weighted:
-    """Return the counts of a history as they tell of the day after the newest.
+    """Return the counts of a history, weighted for the day after the newest.
 
     What is added up of one day is whole numbers, and days come in the order of their age: so every sum of them is
     the same to the last bit. One day is held at a time.

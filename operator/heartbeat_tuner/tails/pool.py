@@ -1,10 +1,10 @@
 """What all groups of one kind saw together: how often a time is exceeded that one of them alone has hardly ever met.
 
-A freeze that comes once in fifty member-days is in no single day of a single group, so no prior of a shape tells of it;
+A freeze that comes once in fifty member-days is in no single day of a single group, so no prior of a shape covers it;
 the groups together have it. Counts are whole, not decayed, over the time in which they were made. Beyond the largest
 value of all stands what stands beyond that of one group, too: one event, falling as `shape_free` has it.
 
-How much that tells of one group depends on how much groups differ, which their counts show: events are Poisson, and
+How much that says about one group depends on how much groups differ, which their counts show: events are Poisson, and
 their rates gamma over the groups (`rates.spread`). A group's own rate is then gamma again: what it saw itself and
 what the fleet says weigh as many events as they rest on. Where an event is common its own count decides, where it is
 rare the fleet's.
@@ -145,7 +145,7 @@ class Pool:
         groups differ is known from few groups only: the bound also holds where they differ by as much as they may.
 
         Args:
-            times_s: in seconds; before the first one that the pool tells of, it speaks of that.
+            times_s: in seconds; before the pool's first one, that one's rate holds.
             own: how many the group saw itself, longer than each.
             days: for how long it was watched, of those that `days` counts.
         """

@@ -1,4 +1,4 @@
-"""What a process tells of itself over HTTP.
+"""What a process shows about itself over HTTP.
 
 `/metrics` for Prometheus on one port; `/healthz` (fails when this process should be started again) and `/readyz` (fails
 while it could not do its work) on another, so that no number of readers makes a probe fail. What they say comes from

@@ -28,7 +28,7 @@ class _Pass:
 
 
 class Telemetry:
-    """What the operator tells about itself.
+    """What the operator shows about itself.
 
     Attributes:
         registry: its own metrics, and behind them those of policies, which are written for the page once a pass.
@@ -110,7 +110,7 @@ class Telemetry:
         """Count one good pass, and show what it found of each policy; policies that are gone are no longer shown."""
         self._cycles.observe(duration_s)
         self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s, fleet_stopped)
-        self._tell()
+        self._show_passes()
         self._count(writes)
 
     def left_to_others(self, namespaces: Mapping[str, int], *, shard: int = 0) -> None:
@@ -133,10 +133,10 @@ class Telemetry:
         self._lag.observe(lag_s)
 
     def leadership_ended(self, shard: int = 0) -> None:
-        """Tell of no policy of a shard: another replica does, and a sum over all must not count them twice."""
+        """Show no policy of a shard: another replica does, and a sum over all must not count them twice."""
         self._passes.pop(shard, None)
         self._left_of.pop(shard, None)
-        self._tell()
+        self._show_passes()
         self._show_left()
 
     def _count(self, writes: Mapping[str, int]) -> None:
@@ -149,8 +149,8 @@ class Telemetry:
         for why, count in (pair for counts in self._left_of.values() for pair in counts.items()):
             self._left.labels(why).inc(count)
 
-    def _tell(self) -> None:
-        """Tell what the last pass of each shard found that is led here."""
+    def _show_passes(self) -> None:
+        """Show what the last pass found over each shard that is led here."""
         passes = list(self._passes.values())
         self._series.points = {key: points for pass_ in passes for key, points in pass_.points.items()}
         self._overrun.set(max((pass_.overrun_s for pass_ in passes), default=0.0))

@@ -63,5 +63,5 @@ class WatchedKind:
 
 
 def lists(path: str, namespaces: Sequence[str]) -> list[str]:
-    """Return the paths of the lists that tell of these namespaces; of all, if none is named."""
+    """Return the paths of the lists of these namespaces; of all, if none is named."""
     return [api_paths.in_namespace(path, namespace) for namespace in namespaces] or [path]

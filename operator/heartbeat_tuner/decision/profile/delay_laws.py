@@ -98,7 +98,7 @@ def pooled(
     """Return what happens by a group's own account and that of all groups of its kind, the more it saw the more own.
 
     What the group saw is what its own law expects it to have seen, and nothing beyond the largest value. Before the
-    first time that the pool tells of, the group speaks for itself.
+    first time of the pool, the group speaks for itself.
 
     Args:
         own: what its own values say; of a rate of 0 if there are none.

@@ -95,7 +95,7 @@ def undersampled_s(group: Sequence[Series]) -> float | None:
 def gaps(ages: Series) -> list[Gap]:
     """Return the gaps between events that an age shows, the running one last.
 
-    An age A at a time t says that a gap of at least A runs at t; it ended, if a later sample tells of a later event.
+    An age A at a time t says that a gap of at least A runs at t; it ended, if a later sample has a later event.
     Ages below zero tell that nothing ever happened: no gap.
     """
     gaps: list[Gap] = []

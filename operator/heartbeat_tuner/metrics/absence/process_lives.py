@@ -35,7 +35,7 @@ def of_pod(observed: Observed, pod: str) -> dict[Quantity, list[Series]]:
 
 
 def instants(group: Iterable[Series]) -> list[float]:
-    """Return the different moments that instants tell of, sorted."""
+    """Return the different moments that instants name, sorted."""
     return sorted({sample.value for series in group for sample in series.samples})
 
 

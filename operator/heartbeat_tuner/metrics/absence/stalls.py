@@ -73,7 +73,7 @@ def _edge_s(label: str) -> float | None:
 def _longest_pause(
     pod: str, step: Step, count: Step, edges: Mapping[float, Mapping[tuple[float, float], Step]]
 ) -> Absence:
-    """Return what sum, count and buckets tell of the longest pause of a scrape interval.
+    """Return what sum, count and buckets say about the longest pause of a scrape interval.
 
     It is no shorter than the mean, no longer than the sum, and in the highest bucket in which one fell.
     """

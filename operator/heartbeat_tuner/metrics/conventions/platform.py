@@ -6,7 +6,7 @@ to keep their labels (`honorLabels: true`, as the usual charts have it).
 
 The collector of garbage shows in three forms, which say different things:
 
-| form | who | what it tells of the longest pause |
+| form | who | what it says about the longest pause |
 |---|---|---|
 | a maximum that decays in 2 to 3 min | Micrometer | the pause itself |
 | sum and count | client_java, and with it the JMX exporter | between the mean and the sum of a scrape interval |

@@ -188,7 +188,7 @@ class ClusterLooks:
             try:
                 await self._read(self._lot(), within=LOT_WITHIN)
             except ClusterUnreachableError:
-                self._rests = True  # the next cycle tells of it, and finds out when it is over
+                self._rests = True  # the next cycle reports it, and finds out when it is over
             except Exception:  # noqa: BLE001 - one lot's surprise is not the others' loss
                 _log.exception("groups not read between cycles, the next cycle tries again", cluster=self._name)
                 self._rests = True

@@ -4,7 +4,7 @@ A few hundred values tell a group's usual delay, not its rare one. What the flee
 rare one is: all groups are scaled by a reference quantile that even a small group knows, and laid upon each other. A
 small group's threshold is its own reference times that factor (Hosking and Wallis, Regional Frequency Analysis, 1997).
 How often it exceeds that threshold is again its own count, drawn to what the fleet says. The fleet of a group is its
-namespace: others tell nothing of where its tail begins.
+namespace: others do not show where its tail begins.
 """
 
 import dataclasses
