@@ -164,12 +164,14 @@ def ratios(case: Case) -> tuple[dict[str, Ratio], bool]:
     return stored, share <= _UNSTABLE
 
 
-def _ratios(told: Costs, parts: list[Played]) -> dict[str, Ratio]:
+def _ratios(costs: Costs, parts: list[Played]) -> dict[str, Ratio]:
     return {
-        "gross": compared(float(told.gross_per_day[0]), parts, lambda one: one.gross_per_day),
-        "net": compared(float(told.net_per_day[0]), parts, lambda one: one.net_per_day),
-        "evictions": compared(float(told.evictions_per_month[0]) / 30, parts, lambda one: one.false_evictions_per_day),
-        "rebalances": compared(float(told.rebalances_per_day[0]), parts, lambda one: one.rebalances_per_day),
+        "gross": compared(float(costs.gross_per_day[0]), parts, lambda play: play.gross_per_day),
+        "net": compared(float(costs.net_per_day[0]), parts, lambda play: play.net_per_day),
+        "evictions": compared(
+            float(costs.evictions_per_month[0]) / 30, parts, lambda play: play.false_evictions_per_day
+        ),
+        "rebalances": compared(float(costs.rebalances_per_day[0]), parts, lambda play: play.rebalances_per_day),
     }
 
 
@@ -194,7 +196,7 @@ def rollout_ratio(case: Case) -> Ratio:
         wait_s=case.settings.fetch_wait.total_seconds(),
         session_s=case.settings.session_timeout.total_seconds(),
     )
-    return compared(formula, parts, lambda one: one.gross_per_day * one.days / max(one.rollouts, 1))
+    return compared(formula, parts, lambda play: play.gross_per_day * play.days / max(play.rollouts, 1))
 
 
 def main(*names: str) -> int:

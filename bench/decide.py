@@ -140,9 +140,9 @@ def _estimated(rng: np.random.Generator, parts: list[tuple[float, Law]], days: f
     return dataclasses.replace(known, upper_per_day=np.where(largest_s > TIMES_S, upper, beyond))
 
 
-def _largest(of: FailureProcess, days: float) -> float:
+def _largest(process: FailureProcess, days: float) -> float:
     """Return the time that is exceeded about once in so many days."""
-    return max(float(of.law.quantile(min(1.0, 1.0 / (of.per_day * days)))), 0.01)
+    return max(float(process.law.quantile(min(1.0, 1.0 / (process.per_day * days)))), 0.01)
 
 
 def situations(count: int) -> list[DecisionInput]:
@@ -155,14 +155,14 @@ def _situation(number: int) -> DecisionInput:
     gaps = fitted.quantity(values=40_320 + number, largest_s=4.0)
     group = f"orders-{number}"
     model = fitted.fitted(group=group, client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
-    base = worlds.situation(of=worlds.java_policy(), model=model, has=worlds.workload(worlds.java_settings()))
+    base = worlds.situation(policy=worlds.java_policy(), model=model, has=worlds.workload(worlds.java_settings()))
     members = tuple(dataclasses.replace(member, partitions=4) for member in base.group.members)
     return dataclasses.replace(base, group=dataclasses.replace(base.group, group_id=group, members=members))
 
 
-def read_anew(of: DecisionInput) -> DecisionInput:
+def read_anew(inputs: DecisionInput) -> DecisionInput:
     """Return the same with another object of the same model."""
-    return dataclasses.replace(of, model=copy.deepcopy(of.model))
+    return dataclasses.replace(inputs, model=copy.deepcopy(inputs.model))
 
 
 def _timed(asked: Sequence[Of], decide: Callable[[Of], T]) -> tuple[list[T], Timed]:
@@ -175,8 +175,8 @@ def _cycles(count: int) -> dict[str, float]:
     """Return what deciding takes of each policy, in milliseconds of processor time."""
     watched, memory = situations(count), AnswerCache(2 * count)
 
-    def decided(of: DecisionInput) -> Decision:
-        return decide(of, answer=memory.answer, expected=memory.expected)
+    def decided(inputs: DecisionInput) -> Decision:
+        return decide(inputs, answer=memory.answer, expected=memory.expected)
 
     first, began = _timed(watched, decided)
     again, unchanged = _timed(watched, decided)

@@ -113,15 +113,15 @@ def _line(group: Group, case: Case) -> dict[str, Any]:
     """Return what one group came to, for who asks where a figure comes from."""
     truth, reference = group.truth, case.reference
 
-    def told(one: Outcome) -> list[float]:
-        values = one.settings
+    def row(outcome: Outcome) -> list[float]:
+        values = outcome.settings
         limit = values.max_poll_interval
         return [
             values.session_timeout.total_seconds(),
             values.heartbeat_interval.total_seconds(),
             0.0 if limit is None else limit.total_seconds(),
-            round(one.net_per_day, 3),
-            round(one.evictions_per_month, 4),
+            round(outcome.net_per_day, 3),
+            round(outcome.evictions_per_month, 4),
         ]
 
     return {
@@ -135,10 +135,10 @@ def _line(group: Group, case: Case) -> dict[str, Any]:
         "vouched": case.vouched,
         "feasible": reference.feasible,
         "evictions": case.evictions,
-        "default": told(reference.default),
-        "rule": told(case.rule),
-        "tuned": told(case.tuned),
-        "oracle": told(reference.oracle),
+        "default": row(reference.default),
+        "rule": row(case.rule),
+        "tuned": row(case.tuned),
+        "oracle": row(reference.oracle),
     }
 
 

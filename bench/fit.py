@@ -92,7 +92,7 @@ def run(design: str, lake: Path, history: Path | None = None) -> Run:
 
 def best(design: str, lake: Path, *, times: int) -> Run:
     """Return the quickest of some runs."""
-    return min((run(design, lake) for _ in range(times)), key=lambda one: one.work_s)
+    return min((run(design, lake) for _ in range(times)), key=lambda result: result.work_s)
 
 
 def _tree(root: int) -> Iterator[int]:
@@ -217,9 +217,9 @@ class Bench:
         return Path(tempfile.mkdtemp(prefix="lake-", dir=self.folder)) / "lake"
 
 
-def _told(one: Run) -> dict[str, Any]:
-    rounded = {name: round(value, 2) if isinstance(value, float) else value for name, value in one.told.items()}
-    return {**rounded, "process_s": round(one.wall_s, 2), "cpu_s": round(one.cpu_s, 1), "peak_mib": round(one.peak_mib)}
+def _told(run: Run) -> dict[str, Any]:
+    rounded = {name: round(value, 2) if isinstance(value, float) else value for name, value in run.told.items()}
+    return {**rounded, "process_s": round(run.wall_s, 2), "cpu_s": round(run.cpu_s, 1), "peak_mib": round(run.peak_mib)}
 
 
 def plot(found: dict[str, Any]) -> str:

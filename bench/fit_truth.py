@@ -46,21 +46,21 @@ class Comparison:
     covered: float
 
 
-def true_s(one: GroupTruth, quantity: str, per_day: float) -> float | None:
+def true_s(truth: GroupTruth, quantity: str, per_day: float) -> float | None:
     """Return the time in seconds that a member of a group exceeds so many times a day; None if it only shows in part.
 
     Args:
-        one: the group.
+        truth: the group.
         quantity: one of `COMPARED`.
         per_day: how often; less than it happens at all.
     """
-    if one.polls_quickly:
-        return one.absences.exceeded_s(per_day) + (one.polls.median_s if quantity == POLL_GAP else 0.0)
+    if truth.polls_quickly:
+        return truth.absences.exceeded_s(per_day) + (truth.polls.median_s if quantity == POLL_GAP else 0.0)
     if quantity == ABSENCE:
         return None
-    polls_a_day = DAY_S / (one.polls.median_s * math.exp(one.polls.sigma**2 / 2))
+    polls_a_day = DAY_S / (truth.polls.median_s * math.exp(truth.polls.sigma**2 / 2))
     place = statistics.NormalDist().inv_cdf(1 - per_day / polls_a_day)
-    return one.polls.median_s * math.exp(one.polls.sigma * place)
+    return truth.polls.median_s * math.exp(truth.polls.sigma * place)
 
 
 def comparisons(fleet: Iterable[GroupTruth], models: Iterable[GroupModel]) -> Sequence[Comparison]:
@@ -83,12 +83,12 @@ def _pair(truth: GroupTruth, model: GroupModel, quantity: str, per_day: float) -
     """Return fitted time and its bound, by the true time."""
     if quantity == POLL_GAP and truth.client != JAVA:
         return None
-    true, of = true_s(truth, quantity, per_day), model.quantities.get(quantity)
-    law = None if of is None else of.law
-    if true is None or of is None or law is None or of.member_days == 0:
+    true, fitted = true_s(truth, quantity, per_day), model.quantities.get(quantity)
+    law = None if fitted is None else fitted.law
+    if true is None or fitted is None or law is None or fitted.member_days == 0:
         return None
     tail, _ = law
-    share = per_day / (of.values / of.member_days)
+    share = per_day / (fitted.values / fitted.member_days)
     if share >= tail.share:
         return None  # more often than the tail speaks of
     return tail.quantile_s(share) / true, tail.quantile_upper_s(share) / true

@@ -77,13 +77,13 @@ def models_of(plane: ControlPlane) -> Sequence[GroupModel]:
     return [model_documents.model_of(item) for item in found["items"]]
 
 
-def fit(sandbox: Sandbox, prometheus: Prometheus, kept: Path, *, days: int) -> dict[str, Any]:
+def fit(sandbox: Sandbox, prometheus: Prometheus, history: Path, *, days: int) -> dict[str, Any]:
     """Run the fit as a process of its own, its progress going to the terminal, and return its summary.
 
     Args:
         sandbox: whose API server gets the models.
         prometheus: what is read.
-        kept: where the fit keeps days.
+        history: where the fit keeps days.
         days: how many.
 
     Raises:
@@ -91,7 +91,7 @@ def fit(sandbox: Sandbox, prometheus: Prometheus, kept: Path, *, days: int) -> d
     """
     options = {
         "prometheus": prometheus.url,
-        "history": str(kept),
+        "history": str(history),
         "models": "kubernetes",
         "cluster": CLUSTER,
         "since": f"{24 * days}h",

@@ -250,22 +250,22 @@ Way = Callable[[Answered, float], LivenessSettings]
 """The values of a group, by the number that is the same for all groups of a library."""
 
 
-def _phi(one: Answered, z: float) -> LivenessSettings:
-    mean_s, deviation_s = gaps(one.group.truth)
-    usual = observed.settings_of(one.group.truth)
-    return _values(one.group.truth, mean_s + z * deviation_s, usual.heartbeat_interval.total_seconds())
+def _phi(answered: Answered, z: float) -> LivenessSettings:
+    mean_s, deviation_s = gaps(answered.group.truth)
+    usual = observed.settings_of(answered.group.truth)
+    return _values(answered.group.truth, mean_s + z * deviation_s, usual.heartbeat_interval.total_seconds())
 
 
-def _kafka(one: Answered, session_s: float) -> LivenessSettings:
-    return _values(one.group.truth, session_s, 3.0)
+def _kafka(answered: Answered, session_s: float) -> LivenessSettings:
+    return _values(answered.group.truth, session_s, 3.0)
 
 
-def _third_of_all(one: Answered, session_s: float) -> LivenessSettings:
-    return _third(one.group.truth, session_s)
+def _third_of_all(answered: Answered, session_s: float) -> LivenessSettings:
+    return _third(answered.group.truth, session_s)
 
 
-def _longest(one: Answered, factor: float) -> LivenessSettings:
-    return _third(one.group.truth, factor * max(one.seen.largest_absence_s, _LEAST_S))
+def _longest(answered: Answered, factor: float) -> LivenessSettings:
+    return _third(answered.group.truth, factor * max(answered.seen.largest_absence_s, _LEAST_S))
 
 
 WAYS: Final[Mapping[str, tuple[Way, float, float]]] = {

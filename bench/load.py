@@ -73,7 +73,7 @@ async def offer(send: Send, numbers: range, *, per_s: float) -> list[Sample]:
     loop = asyncio.get_running_loop()
     began = loop.time()
 
-    async def one(number: int, due: float) -> Sample:
+    async def request(number: int, due: float) -> Sample:
         sent = loop.time()
         await send(number)
         return Sample(due, sent, loop.time())
@@ -82,7 +82,7 @@ async def offer(send: Send, numbers: range, *, per_s: float) -> list[Sample]:
     for turn, number in enumerate(numbers):
         due = began + turn / per_s
         await asyncio.sleep(due - loop.time())
-        under_way.append(asyncio.create_task(one(number, due)))
+        under_way.append(asyncio.create_task(request(number, due)))
     return await asyncio.gather(*under_way)
 
 
@@ -104,14 +104,14 @@ async def flat_out(send: Send, *, at_a_time: int, seconds: float) -> float:
     loop = asyncio.get_running_loop()
     began = loop.time()
 
-    async def one(number: int) -> int:
+    async def worker(number: int) -> int:
         count = 0
         while loop.time() < began + seconds:
             await send(number + count * at_a_time)
             count += 1
         return count
 
-    counts = await asyncio.gather(*(one(number) for number in range(at_a_time)))
+    counts = await asyncio.gather(*(worker(number) for number in range(at_a_time)))
     return sum(counts) / (loop.time() - began)
 
 

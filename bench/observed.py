@@ -255,10 +255,10 @@ class _Watch:
         )
         return np.asarray(np.minimum((heard + residual).max(axis=1, initial=0.0), self._barrier_s) + profile.settle_s)
 
-    def _some(self, one: FailureProcess, factors: Array) -> Array:
+    def _some(self, process: FailureProcess, factors: Array) -> Array:
         """Return for each hour how likely a block has something longer than each edge; hours x edges."""
-        laws = np.array([stretched(one.law, load).sf(EDGES_S) for load in self._loads[:HOURS]])
-        rates = one.per_day / _BLOCKS_A_DAY * factors
+        laws = np.array([stretched(process.law, load).sf(EDGES_S) for load in self._loads[:HOURS]])
+        rates = process.per_day / _BLOCKS_A_DAY * factors
         return np.asarray(-np.expm1(-rates[:, None] * laws[np.arange(rates.size) % len(laws)]))
 
     def _longest_handlers(self) -> Array:
@@ -276,8 +276,8 @@ class _Watch:
         drawn = self._rng.multinomial(members * _BLOCKS_AN_HOUR, shares)[:, 1:]
         return np.asarray(drawn.reshape(self._days, -1, BUCKETS).sum(axis=1))
 
-    def _events(self, one: FailureProcess, each: int) -> Whole:
-        times_s = one.law.quantile(self._rng.random(self._rng.poisson(one.per_day * self._watched_days)))
+    def _events(self, process: FailureProcess, each: int) -> Whole:
+        times_s = process.law.quantile(self._rng.random(self._rng.poisson(process.per_day * self._watched_days)))
         return each * self._by_day(times_s)
 
     def _by_day(self, times_s: Array) -> Whole:

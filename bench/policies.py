@@ -139,11 +139,11 @@ def safest_or_cheapest(
 
 def _best(truth: Profile, settings: LivenessSettings, sessions_s: Array) -> Outcome | None:
     """Return the best S with everything else as it is: the cheapest within the objective, or else the safest."""
-    of = clients.client(truth.client)
+    client = clients.client(truth.client)
     sound = [
         session_s
         for session_s in sessions_s
-        if not of.violations(_with(settings, float(session_s), settings.heartbeat_interval.total_seconds()))
+        if not client.violations(_with(settings, float(session_s), settings.heartbeat_interval.total_seconds()))
     ]
     if not sound:
         return None
@@ -158,7 +158,13 @@ def _cheapest(found: list[Outcome | None], start: LivenessSettings) -> Outcome:
     some = [item for item in found if item is not None]
     if not some:
         return Outcome(start, np.inf, np.inf, np.inf)
-    return min(some, key=lambda one: (not one.within, one.net_per_day if one.within else one.evictions_per_month))
+    return min(
+        some,
+        key=lambda candidate: (
+            not candidate.within,
+            candidate.net_per_day if candidate.within else candidate.evictions_per_month,
+        ),
+    )
 
 
 _STEPS: Final = 12
@@ -246,7 +252,7 @@ def _with_interval(settings: LivenessSettings, interval_s: float, wait: bool) ->
 
 def _sound(truth: Profile, settings: LivenessSettings) -> LivenessSettings:
     """Return the settings with M raised where the library wants it to cover S."""
-    of = clients.client(truth.client)
-    if not of.limit_violations(settings) or settings.max_poll_interval is None:
+    client = clients.client(truth.client)
+    if not client.limit_violations(settings) or settings.max_poll_interval is None:
         return settings
     return dataclasses.replace(settings, max_poll_interval=max(settings.max_poll_interval, settings.session_timeout))

@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--goals", action="store_true", help="show where goals collide, and what meeting them costs")
     parser.add_argument("--group", help="tell what is said of the groups whose name has this")
     asked = parser.parse_args()
-    for day, looks in kept_looks.kept(asked.fleet).items():
+    for day, looks in kept_looks.read(asked.fleet).items():
         stands = again(looks)
         print(report(day, [standing for standing, _ in stands]), flush=True)
         if asked.goals:

@@ -155,5 +155,5 @@ def _evictions(outcomes: Iterable[Outcome]) -> float:
     return sum(outcome.evictions_per_month for outcome in outcomes)
 
 
-def _ratio(one: Outcome, other: Outcome) -> float:
-    return one.net_per_day / other.net_per_day
+def _ratio(outcome: Outcome, other: Outcome) -> float:
+    return outcome.net_per_day / other.net_per_day

@@ -157,16 +157,16 @@ def _relay(lines: IO[str], said: list[str]) -> None:
         progress.say(PROGRAM, said[-1])
 
 
-def _happened(told: Mapping[str, Any]) -> Happened:
+def _happened(events: Mapping[str, Any]) -> Happened:
     return Happened(
-        absences=told["absences"],
-        exceeding={float(level): count for level, count in told["absences_exceeding_s"].items()},
-        longest_s=told["longest_absence_s"],
-        evictions=told["evictions"],
-        outages=told["outages"],
-        downtimes_s=tuple(told["downtimes_s"] or ()),
-        rollouts=told["rollouts"],
-        planned=told["planned_rebalances"],
-        unplanned=told["unplanned_rebalances"],
-        member_days=told["member_days"],
+        absences=events["absences"],
+        exceeding={float(level): count for level, count in events["absences_exceeding_s"].items()},
+        longest_s=events["longest_absence_s"],
+        evictions=events["evictions"],
+        outages=events["outages"],
+        downtimes_s=tuple(events["downtimes_s"] or ()),
+        rollouts=events["rollouts"],
+        planned=events["planned_rebalances"],
+        unplanned=events["unplanned_rebalances"],
+        member_days=events["member_days"],
     )

@@ -47,7 +47,7 @@ def keep(name: str, day: int, looks: Sequence[KeptLook]) -> None:
     np.save(FOLDER / f"{name}-{day:02}d.npy", objects, allow_pickle=True)
 
 
-def kept(name: str) -> dict[int, list[KeptLook]]:
+def read(name: str) -> dict[int, list[KeptLook]]:
     """Return the looks of a fleet by how many days were over.
 
     Args:

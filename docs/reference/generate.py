@@ -133,7 +133,7 @@ def metrics() -> str:
         labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
         lines.append(f"| `{name}` | {family.type} | {', '.join(labels)} | {family.documentation} |")
     lines += ["", METRICS_OF_POLICIES, "| metric | labels | meaning |", "|---|---|---|"]
-    lines += [f"| `{one.full_name}` | {', '.join(one.labels)} | {one.help} |" for one in exposed.FAMILIES]
+    lines += [f"| `{family.full_name}` | {', '.join(family.labels)} | {family.help} |" for family in exposed.FAMILIES]
     return "\n".join(lines) + "\n"
 
 
@@ -262,10 +262,10 @@ def clients() -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for client in catalogue.CLIENTS.values():
-        values = [durations.show(client.defaults[one]) if one in client.settings else "-" for one in Setting]
+        values = [durations.show(client.defaults[item]) if item in client.settings else "-" for item in Setting]
         first = [f"[{client.name}](#{client.name})", client.title, client.measured or "-", client.beater.value]
         lines.append(f"| {' | '.join(first + values)} |")
-    return "\n".join([*lines, *(line for one in catalogue.CLIENTS.values() for line in _card(one))]) + "\n"
+    return "\n".join([*lines, *(line for client in catalogue.CLIENTS.values() for line in _card(client))]) + "\n"
 
 
 def _card(client: Client) -> Iterator[str]:
@@ -281,24 +281,27 @@ def _card(client: Client) -> Iterator[str]:
     yield from (f"| {beat.when} | {beat.every} |" for beat in beats)
     yield from (f"| {when} | the same |" for when in same)
     presets = list(client.presets)
-    yield from ("", f"| setting | its own name | default | {' | '.join(f'variable ({one})' for one in presets)} |")
+    yield from (
+        "",
+        f"| setting | its own name | default | {' | '.join(f'variable ({preset})' for preset in presets)} |",
+    )
     yield f"|---|---|---|{'---|' * len(presets)}"
     for setting in client.settings:
-        variables = " | ".join(f"`{client.presets[one][setting]}`" for one in presets)
+        variables = " | ".join(f"`{client.presets[preset][setting]}`" for preset in presets)
         default = durations.show(client.defaults[setting])
         yield f"| {NAMES[setting]} | `{client.names[setting]}` | {default} | {variables} |"
     if len(client.protocols) > 1:
-        variables = " | ".join(f"`{cards.variables(client, one)['group protocol']}`" for one in presets)
+        variables = " | ".join(f"`{cards.variables(client, preset)['group protocol']}`" for preset in presets)
         yield f"| group protocol | | {client.protocols[0]} | {variables} |"
     if client.static_membership.holds:
-        variables = " | ".join(f"`{cards.variables(client, one)['static id']}`" for one in presets)
+        variables = " | ".join(f"`{cards.variables(client, preset)['static id']}`" for preset in presets)
         yield f"| static id | | | {variables} |"
     yield from ("", cards.values(client))
     yield from cards.lacks(client).values()
     yield from ("", "| its group knows, at the defaults, that | after |", "|---|---|")
     yield from (f"| {end.event} | {end.after} |" for end in cards.ends(client))
     yield ""
-    notes = [f"`{one.name}` ({one.default}): {one.note}." for one in client.others]
+    notes = [f"`{other.name}` ({other.default}): {other.note}." for other in client.others]
     said = [cards.groups(client), *cards.rules(client), *notes, *cards.older(client), *client.advice]
     yield from (f"- {text}" for text in said)
 
@@ -320,20 +323,20 @@ def exporters() -> str:
     for quantity, use in USES.items():
         letters = ", ".join(cards.LETTERS[setting] for setting in use.settings)
         lines.append(f"| `{quantity.camel}` | {quantity.title} | {letters} | {use.tells} |")
-    return "\n".join([*lines, *(line for one in custom.CONVENTIONS for line in _exporter(one))]) + "\n"
+    return "\n".join([*lines, *(line for convention in custom.CONVENTIONS for line in _exporter(convention))]) + "\n"
 
 
 def _exporter(convention: Convention) -> Iterator[str]:
     yield from ("", f"## {convention.name}", "")
-    told = (
+    identified = (
         f"the label `{convention.group_label}`"
         if convention.group_label
         else f"the client's own default `client.id`, in the label `{convention.client_label}`"
     )
     yield f"Consumers of {wording.listed(list(convention.libraries))}, exported by {convention.title}."
-    yield f"Their group is identified by {told}."
+    yield f"Their group is identified by {identified}."
     yield from ("", "| quantity | metric | unit | without it |", "|---|---|---|---|")
-    used = [one for one in USES if one in convention.by_quantity]
+    used = [quantity for quantity in USES if quantity in convention.by_quantity]
     for quantity in used:
         metric = convention.by_quantity[quantity]
         matchers = ",".join(f'{label}="{value}"' for label, value in metric.matchers)

@@ -23,8 +23,8 @@ def main(*, keep: bool) -> None:
     """See a real KafkaJS rebalance storm, its explanation and its cure."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
-    def finish(sandbox: Sandbox, told: story.Story) -> None:
-        _report(sandbox, told)
+    def finish(sandbox: Sandbox, played: story.Story) -> None:
+        _report(sandbox, played)
         if keep:
             _keep(sandbox)
 
@@ -35,21 +35,21 @@ def main(*, keep: bool) -> None:
         raise command_line.Problem(str(error)) from error
 
 
-def _report(sandbox: Sandbox, told: story.Story) -> None:
+def _report(sandbox: Sandbox, played: story.Story) -> None:
     """Print the table, and write the result and its page.
 
     Raises:
         SandboxError: the group did not storm before, or was not quiet after.
     """
-    before, after = told.before, told.after
+    before, after = played.before, played.after
     if before is None or after is None:
         raise SandboxError("The demo ended before it had measured both sides.")
-    telling.table(before, after, told.policy_at_end)
-    telling.write(RESULT, before, after, (told.policy_at_storm, told.policy_at_end), told.seconds)
-    pages.write(sandbox, told.policy_at_end, told.storm_began_s)
-    panels.write(sandbox.prometheus.url, since_s=told.storm_began_s)
+    telling.table(before, after, played.policy_at_end)
+    telling.write(RESULT, before, after, (played.policy_at_storm, played.policy_at_end), played.seconds)
+    pages.write(sandbox, played.policy_at_end, played.storm_began_s)
+    panels.write(sandbox.prometheus.url, since_s=played.storm_began_s)
     click.echo(
-        f"\n{RESULT.relative_to(scenario.CHECKOUT)} holds these figures; the demo took {told.seconds['total']:.0f} s"
+        f"\n{RESULT.relative_to(scenario.CHECKOUT)} holds these figures; the demo took {played.seconds['total']:.0f} s"
     )
     click.echo(f"{pages.PAGE.relative_to(scenario.CHECKOUT)} shows the storm and its cure: open it in a browser")
     if before.rebalances_per_minute < STORM_AT_LEAST_PER_MINUTE or after.rebalances > 0:

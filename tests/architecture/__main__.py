@@ -19,8 +19,9 @@ def main() -> None:
     parser.add_argument("--lower", action="store_true", help="bring ceilings down to the figures that are below them")
     lower: bool = parser.parse_args().lower
     words = glossary.parse(source.glossary_page())
-    measured = figures.measure(source.product(), source.pages(), words)
-    beside = figures.by_word(figures.names_and_words(source.elsewhere(), words))
+    elsewhere = source.elsewhere()
+    measured = figures.measure(source.product(), elsewhere, source.pages(), words)
+    beside = figures.by_word(figures.names_and_words(elsewhere, words))
     ceilings = goals.read_ceilings()
     if lower:
         ceilings = goals.lowered(ceilings, measured.figures)

@@ -1,4 +1,4 @@
-"""How the product is built, in eight figures; each is defined by its function here. Pure.
+"""How the product is built, in nine figures; each is defined by its function here. Pure.
 
 | figure | counts |
 |---|---|
@@ -9,6 +9,7 @@
 | files_over_300 | files of more than 300 lines |
 | duplicate_names | names of classes, and of modules, that are given more than once |
 | glossary_findings | names and words that the glossary rules out |
+| names_elsewhere | parameters and locals beside the product whose names say nothing |
 | product_lines | lines of all files, as `wc -l` counts them |
 """
 
@@ -25,6 +26,9 @@ from tests.architecture.source import Module, Page
 
 INPUTS: Final = ("DecisionInput", "Situation")
 """Names of the type of a decision's input: the first that the product defines is meant."""
+
+SAY_NOTHING: Final = frozenset({"of", "one", "told", "kept"})
+"""Names that the glossary rules out, and that nothing beside the product has; `found` and `said` it still has."""
 
 LONG_FUNCTION: Final = 40
 LONGEST_FUNCTION: Final = 60
@@ -50,11 +54,14 @@ class NoInputError(Exception):
     """The product defines no type that is known as a decision's input."""
 
 
-def measure(product: Sequence[Module], pages: Sequence[Page], glossary: Glossary) -> Measured:
+def measure(
+    product: Sequence[Module], elsewhere: Sequence[Module], pages: Sequence[Page], glossary: Glossary
+) -> Measured:
     """Return all figures.
 
     Args:
         product: the modules that are shipped.
+        elsewhere: those that serve the people who work on it.
         pages: of the documentation.
         glossary: the project's words.
 
@@ -67,6 +74,7 @@ def measure(product: Sequence[Module], pages: Sequence[Page], glossary: Glossary
     long_files = sorted((module for module in product if module.lines > LONG_FILE), key=lambda module: -module.lines)
     classes, modules = classes_twice(product), modules_twice(product)
     findings = [*names_and_words(product, glossary), *prose.in_pages(pages, glossary)]
+    beside = list(names_elsewhere(elsewhere, glossary))
     return Measured(
         figures={
             "input_spread": len(naming),
@@ -76,6 +84,7 @@ def measure(product: Sequence[Module], pages: Sequence[Page], glossary: Glossary
             "files_over_300": len(long_files),
             "duplicate_names": len(classes) + len(modules),
             "glossary_findings": len(findings),
+            "names_elsewhere": len(beside),
             "product_lines": sum(module.lines for module in product),
         },
         details={
@@ -88,6 +97,7 @@ def measure(product: Sequence[Module], pages: Sequence[Page], glossary: Glossary
             "glossary_by_word": by_word(findings),
             "glossary_by_file": dict(Counter(finding.path for finding in findings).most_common()),
             "glossary": [dataclasses.asdict(finding) for finding in findings],
+            "names_elsewhere": [dataclasses.asdict(finding) for finding in beside],
             "glossary_terms_not_in_the_code_yet": missing_terms(product, glossary),
         },
     )
@@ -190,11 +200,21 @@ def _twice(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def names_and_words(modules: Iterable[Module], glossary: Glossary) -> Iterator[Finding]:
     """Yield what the glossary rules out in modules: in the names that they give, and in their prose."""
     for module in modules:
-        for binding in bindings.bindings(module):
-            better = glossary.better_name(binding)
-            if better is not None:
-                yield Finding(module.path, binding.line, binding.kind.value, binding.name, better)
+        yield from _names_in(module, glossary)
         yield from prose.in_module(module, glossary)
+
+
+def names_elsewhere(modules: Iterable[Module], glossary: Glossary) -> Iterator[Finding]:
+    """Yield the names that say nothing in modules beside the product, where the glossary rules them out."""
+    for module in modules:
+        yield from (finding for finding in _names_in(module, glossary) if finding.what.lstrip("_") in SAY_NOTHING)
+
+
+def _names_in(module: Module, glossary: Glossary) -> Iterator[Finding]:
+    for binding in bindings.bindings(module):
+        better = glossary.better_name(binding)
+        if better is not None:
+            yield Finding(module.path, binding.line, binding.kind.value, binding.name, better)
 
 
 def by_word(findings: Iterable[Finding]) -> dict[str, int]:

@@ -17,6 +17,7 @@ GOALS: Final[Mapping[str, int]] = {
     "files_over_300": 8,
     "duplicate_names": 0,
     "glossary_findings": 0,
+    "names_elsewhere": 0,
     "product_lines": 46_417,  # 5 % less than before the rooms were sorted, at cb24a5f
 }
 """The most that each figure should be."""
@@ -31,6 +32,7 @@ _LOOK: Final[Mapping[str, str]] = {
     "files_over_300": "files_over_300",
     "duplicate_names": "classes_twice and modules_twice",
     "glossary_findings": "glossary",
+    "names_elsewhere": "names_elsewhere",
     "product_lines": "files_over_300",
 }
 """Which of the details say what a figure is made of."""
@@ -43,6 +45,7 @@ _REMEDY: Final[Mapping[str, str]] = {
     "files_over_300": "split the file that grew: two jobs live in it",
     "duplicate_names": "give the new class or module a name of its own",
     "glossary_findings": "use the words of docs/reference/glossary.md",
+    "names_elsewhere": "call the parameter or the variable what it is, as docs/reference/glossary.md says",
     "product_lines": "take out what is not used any more, or raise the ceiling by the lines that a new feature needs",
 }
 

@@ -1,7 +1,8 @@
 """The files that are measured: the product's modules, everybody else's, and the pages of the documentation.
 
-The product is `operator/heartbeat_tuner`: what the wheel and the images ship. `sandbox/`, `tests/` and `bench/` serve
-the people who work on it, and are no part of any figure; their names are looked at as well, and counted apart.
+The product is `operator/heartbeat_tuner`: what the wheel and the images ship. `sandbox/`, `bench/`, `tests/`,
+`release/` and the generators of pages serve the people who work on it: of them, one figure counts names that say
+nothing, and no other figure anything.
 """
 
 import ast
@@ -15,7 +16,7 @@ CHECKOUT: Final = Path(__file__).parents[2]
 PRODUCT: Final = "operator/heartbeat_tuner"
 GLOSSARY: Final = "docs/reference/glossary.md"
 
-_ELSEWHERE: Final = ("sandbox", "bench", "tests")
+_ELSEWHERE: Final = ("sandbox", "bench", "tests", "release", "docs")
 _PAGES: Final = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 
@@ -71,7 +72,7 @@ def product(checkout: Path = CHECKOUT) -> list[Module]:
 
 
 def elsewhere(checkout: Path = CHECKOUT) -> list[Module]:
-    """Return the modules of sandbox, benches and tests, by path."""
+    """Return the modules of sandbox, benches, tests, release and the generators of pages, by path."""
     return [module for folder in _ELSEWHERE for module in _modules(checkout, folder)]
 
 

@@ -71,11 +71,11 @@ class Rendered:
         ]
         found: dict[str, tuple[str, str, str]] = {}
         for source in volume["projected"]["sources"] if volume else ():
-            ((of, what),) = source.items()
-            if of == "serviceAccountToken":
-                found[what["path"]] = (of, what["audience"], "")
+            ((source_kind, what),) = source.items()
+            if source_kind == "serviceAccountToken":
+                found[what["path"]] = (source_kind, what["audience"], "")
                 continue
-            found |= {item["path"]: (of, what["name"], item["key"]) for item in what["items"]}
+            found |= {item["path"]: (source_kind, what["name"], item["key"]) for item in what["items"]}
         return found
 
 

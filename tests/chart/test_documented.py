@@ -100,7 +100,7 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
 
 
 @pytest.mark.parametrize(
-    ("variant", "values", "told", "untold"),
+    ("variant", "values", "sentence", "untold"),
     [
         ("minimal", {}, "webhook.enabled is false", "create job"),
         (
@@ -118,9 +118,9 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
     ],
 )
 def test_the_notes_are_about_what_is_on(
-    helm: Helm, control_plane: ControlPlane, variant: str, values: Values, told: str, untold: str
+    helm: Helm, control_plane: ControlPlane, variant: str, values: Values, sentence: str, untold: str
 ) -> None:
     """And warn of what one would regret."""
     text = notes(helm, control_plane, variant, values)
-    assert told in text
+    assert sentence in text
     assert untold not in text

@@ -61,23 +61,23 @@ def test_executors_are_as_restricted_as_the_fit(executors: Rendered) -> None:
 
 def test_spark_is_told_what_the_values_say(executors: Rendered) -> None:
     """How many, how large, from which image."""
-    told = defaults(executors)
-    assert told["spark.executor.instances"] == "4"
-    assert told["spark.executor.cores"] == "2"
-    assert told["spark.kubernetes.executor.request.cores"] == "500m"
-    assert (told["spark.executor.memory"], told["spark.executor.memoryOverhead"]) == ("2g", "2g")
+    configured = defaults(executors)
+    assert configured["spark.executor.instances"] == "4"
+    assert configured["spark.executor.cores"] == "2"
+    assert configured["spark.kubernetes.executor.request.cores"] == "500m"
+    assert (configured["spark.executor.memory"], configured["spark.executor.memoryOverhead"]) == ("2g", "2g")
     (container,) = executors.pod("CronJob", FIT)["spec"]["containers"]
-    assert told["spark.kubernetes.container.image"] == container["image"]
-    assert told["spark.kubernetes.namespace"] == NAME
+    assert configured["spark.kubernetes.container.image"] == container["image"]
+    assert configured["spark.kubernetes.namespace"] == NAME
     (master,) = [word for word in container["args"] if word.startswith("--master=")]
     session.check(master.removeprefix("--master="))
 
 
 def test_driver_and_executors_know_each_other_by_a_secret_that_stands_nowhere(executors: Rendered) -> None:
     """It is a file in both; the text is in the user's Secret alone."""
-    told = defaults(executors)
-    assert (told["spark.authenticate"], told["spark.network.crypto.enabled"]) == ("true", "true")
-    path = told["spark.authenticate.secret.file"].removeprefix("/etc/heartbeat-tuner-secrets/")
+    configured = defaults(executors)
+    assert (configured["spark.authenticate"], configured["spark.network.crypto.enabled"]) == ("true", "true")
+    path = configured["spark.authenticate.secret.file"].removeprefix("/etc/heartbeat-tuner-secrets/")
     assert executors.files("CronJob", FIT)[path] == ("secret", "heartbeat-tuner-spark", "secret")
     assert "Secret" not in executors.kinds()
     assert {"name": "JDK_JAVA_OPTIONS", "value": "-Dspark.master=k8s://"} in template(executors)["spec"]["containers"][
@@ -87,15 +87,15 @@ def test_driver_and_executors_know_each_other_by_a_secret_that_stands_nowhere(ex
 
 def test_nobody_else_reaches_their_ports(executors: Rendered) -> None:
     """The ports that Spark is told, from each other only."""
-    told, driver = defaults(executors), executors.one("NetworkPolicy", FIT)["spec"]
+    configured, driver = defaults(executors), executors.one("NetworkPolicy", FIT)["spec"]
     others = executors.one("NetworkPolicy", f"{FIT}-executor")["spec"]
     assert documented.selects(driver["podSelector"]["matchLabels"], executors.pod("CronJob", FIT))
     assert documented.selects(others["podSelector"]["matchLabels"], template(executors))
     assert not documented.selects(driver["podSelector"]["matchLabels"], template(executors))
     ports = [[str(port["port"]) for port in rule["ports"]] for spec in (driver, others) for rule in spec["ingress"]]
     assert ports == [
-        [told["spark.driver.port"], told["spark.driver.blockManager.port"]],
-        [told["spark.blockManager.port"]],
+        [configured["spark.driver.port"], configured["spark.driver.blockManager.port"]],
+        [configured["spark.blockManager.port"]],
     ]
     for spec in (driver, others):
         for rule in spec["ingress"]:

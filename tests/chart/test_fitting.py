@@ -116,7 +116,7 @@ def test_a_bucket_needs_no_volume(lake: Rendered, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tls", "told"),
+    ("tls", "sentence"),
     [
         (
             {"cert": {"secret": "a", "key": "c"}, "key": {"secret": "a", "key": "k"}},
@@ -125,10 +125,10 @@ def test_a_bucket_needs_no_volume(lake: Rendered, tmp_path: Path) -> None:
         ({"serverName": "prometheus.internal"}, "prometheus.tls.serverName is set, and the fit knows"),
     ],
 )
-def test_what_the_fit_cannot_do_is_refused(helm: Helm, tls: dict[str, Any], told: str) -> None:
+def test_what_the_fit_cannot_do_is_refused(helm: Helm, tls: dict[str, Any], sentence: str) -> None:
     """Rather than a job that fails every night."""
     access = {"prometheus": {"url": "https://prometheus:9090", "tls": tls}}
-    with pytest.raises(RefusedError, match=told):
+    with pytest.raises(RefusedError, match=sentence):
         helm.render(VARIANTS["minimal"], _ON, access)
 
 

@@ -93,18 +93,18 @@ def test_each_shard_has_a_lease_that_may_be_written_and_a_pod(helm: Helm, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("operator", "told"),
+    ("operator", "sentence"),
     [
         ({"shards": 3, "replicas": 2}, "operator.replicas 2 is less than operator.shards 3"),
         ({"shards": 6}, "operator.maxConcurrentRollouts 5 is less than operator.shards 6"),
         ({"shards": 17}, "at '/operator/shards': maximum: got 17, want 16"),
     ],
 )
-def test_shards_that_could_not_work_are_refused(helm: Helm, operator: dict[str, int], told: str) -> None:
+def test_shards_that_could_not_work_are_refused(helm: Helm, operator: dict[str, int], sentence: str) -> None:
     """Each needs a pod to lead it, and a rollout."""
     with pytest.raises(RefusedError) as caught:
         helm.render(VARIANTS["minimal"], {"operator": operator})
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
 
 
 def test_evictions_are_a_right_of_their_own(helm: Helm) -> None:
@@ -303,18 +303,18 @@ def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendere
 
 
 @pytest.mark.parametrize(
-    ("missing", "told"),
+    ("missing", "sentence"),
     [
         ("prometheus", "prometheus.url is not set: give the base address"),
         ("kafka", "kafka.clusters is empty: name at least one Kafka cluster"),
         ("image", "image.repository is not set: no image is published yet"),
     ],
 )
-def test_what_is_missing_is_named(helm: Helm, missing: str, told: str) -> None:
+def test_what_is_missing_is_named(helm: Helm, missing: str, sentence: str) -> None:
     """Before anything is installed, with the value and what to write there."""
     values = yaml_texts.document(VARIANTS["minimal"].read_text())
     del values[missing]
-    with pytest.raises(RefusedError, match=told):
+    with pytest.raises(RefusedError, match=sentence):
         helm.render(values)
 
 

@@ -83,7 +83,7 @@ def test_every_object_is_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "sentence"),
     [
         ("prometheus.urll", "http://x", "at '/prometheus': additional properties 'urll' not allowed"),
         ("operator.leaderElection.lease", "9s", "at '/operator/leaderElection': additional properties 'lease'"),
@@ -113,14 +113,14 @@ def test_every_object_is_closed() -> None:
         ("image.digest", "latest", "at '/image/digest': 'latest' does not match pattern"),
     ],
 )
-def test_a_wrong_value_is_refused_with_its_path(helm: Helm, path: str, value: Any, told: str) -> None:
+def test_a_wrong_value_is_refused_with_its_path(helm: Helm, path: str, value: Any, sentence: str) -> None:
     """Whoever misspells a value reads where."""
     wrong: Any = value
     for name in reversed(path.split(".")):
         wrong = {name: wrong}
     with pytest.raises(RefusedError) as caught:
         helm.render(VARIANTS["minimal"], wrong)
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -128,23 +128,23 @@ class Release:
         """Return the Roles and ClusterRoles."""
         return [item for item in self.rendered.objects if item["kind"] in {"ClusterRole", "Role"}]
 
-    def operator(self, **told: Any) -> Program:
+    def operator(self, **fields: Any) -> Program:
         """Return the operator, which runs once it is entered.
 
         Args:
-            told: what its configuration says instead.
+            fields: what its configuration says instead.
         """
         config = self._config(NAME, "config.yaml")
         config["leaderElection"]["namespace"] = NAMESPACE  # outside a pod it does not know it
-        return Program("released-operator", "run", {**config, **told}, self._kubeconfig(NAME), self._folder)
+        return Program("released-operator", "run", {**config, **fields}, self._kubeconfig(NAME), self._folder)
 
-    def webhook(self, **told: Any) -> Program:
+    def webhook(self, **fields: Any) -> Program:
         """Return the webhook, likewise."""
         name = f"{NAME}-webhook"
         config = self._config(name, "webhook.yaml")
         config["certificate"] |= {"namespace": NAMESPACE, "names": [network.LOOPBACK]}
         config |= {"admission": {"address": network.LOOPBACK, "port": self._admission_port}, "drain": "0s"}
-        return Program("released-webhook", "webhook", {**config, **told}, self._kubeconfig(name), self._folder)
+        return Program("released-webhook", "webhook", {**config, **fields}, self._kubeconfig(name), self._folder)
 
     def events_of(self, program: Program) -> list[tuple[str, str]]:
         """Return reason and message of each Event about a program's pod."""

@@ -16,10 +16,10 @@ class Figures:
     def __init__(self) -> None:
         self._tables: dict[str, list[dict[str, Any]]] = {}
 
-    def add(self, table: str, kind: Kind, cost: Cost, **told: object) -> None:
+    def add(self, table: str, kind: Kind, cost: Cost, **columns: object) -> None:
         """Add a row."""
         rows = self._tables.setdefault(table, [])
-        rows.append({"protocol": kind.protocol, "library": kind.library, **told, **dataclasses.asdict(cost)})
+        rows.append({"protocol": kind.protocol, "library": kind.library, **columns, **dataclasses.asdict(cost)})
         rows[-1]["stop_s"] = round(cost.stop_s, 1)
         rows.sort(key=lambda row: (row["protocol"], row["library"]))
         FILE.parent.mkdir(exist_ok=True)

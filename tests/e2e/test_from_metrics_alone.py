@@ -95,8 +95,8 @@ def models(folder: Path, *teams: tuple[Team, str]) -> str:
     days = {"since": now.date() - timedelta(days=14), "until": now.date() - timedelta(days=1), "fitted_at": now}
     found = []
     for team, client in teams:
-        of = {"namespace": team.namespace, "group": team.name, "client": client, **days}
-        found.append(fitted.model(**of) if client == "kafkajs" else cases.model(**of))
+        fields = {"namespace": team.namespace, "group": team.name, "client": client, **days}
+        found.append(fitted.model(**fields) if client == "kafkajs" else cases.model(**fields))
     ModelFiles(folder).write(found)
     return str(folder)
 

@@ -46,14 +46,14 @@ def start(sandbox: Sandbox, operators: Operators) -> Iterator[Start]:
     operators.stop()
     running: list[Operator] = []
 
-    def started(lease_namespace: str = LEASE_NAMESPACE, **told: Any) -> Operator:
+    def started(lease_namespace: str = LEASE_NAMESPACE, **options: Any) -> Operator:
         user = OPERATOR_USERS[lease_namespace != LEASE_NAMESPACE]
-        one = Operator(
-            sandbox, interval_s=INTERVAL_S, user=user, lease_times=SHORT, lease_namespace=lease_namespace, **told
+        operator = Operator(
+            sandbox, interval_s=INTERVAL_S, user=user, lease_times=SHORT, lease_namespace=lease_namespace, **options
         )
-        running.append(one.__enter__())
-        await_leader(one)
-        return one
+        running.append(operator.__enter__())
+        await_leader(operator)
+        return operator
 
     yield started
     for item in running:

@@ -26,7 +26,7 @@ def watched(storming: Team) -> Iterator[Team]:
 Series = dict[tuple[str, tuple[str, ...]], float]
 
 
-def of(team: Team, operator: Operator) -> Series:
+def series_of(team: Team, operator: Operator) -> Series:
     """Return a policy's series: by name without the prefix, and values of the labels that not all of them have."""
     found: Series = {}
     for family in text_string_to_metric_families(operator.page("/metrics")):
@@ -44,8 +44,8 @@ def test_a_policy_has_its_series_while_it_is_there(watched: Team, operator: Oper
     """Of a storm: what is set, what would cure it, what holds that back, what was seen; and nothing after its end."""
     watched.await_verdict("Change")
     current = ("session_timeout_seconds", ("set",))
-    wait_until(lambda: current in of(watched, operator), part=watched.name, what="its series", timeout_s=60)
-    found = of(watched, operator)
+    wait_until(lambda: current in series_of(watched, operator), part=watched.name, what="its series", timeout_s=60)
+    found = series_of(watched, operator)
     assert found[current] == 1.0
     assert found["fetch_wait_seconds", ("set",)] == 5.0
     assert found["session_timeout_seconds", ("recommended",)] == 30.0
@@ -58,11 +58,11 @@ def test_a_policy_has_its_series_while_it_is_there(watched: Team, operator: Oper
 
     def rebalances() -> bool:
         """Whether some were counted: a group is given time to settle first."""
-        return of(watched, operator).get(("record_rebalances", ()), 0.0) > 0
+        return series_of(watched, operator).get(("record_rebalances", ()), 0.0) > 0
 
     wait_until(rebalances, part="operator", what="a rebalance of the storm", timeout_s=90)
     watched.delete_policy()
-    wait_until(lambda: not of(watched, operator), part="operator", what="the end of its series", timeout_s=90)
+    wait_until(lambda: not series_of(watched, operator), part="operator", what="the end of its series", timeout_s=90)
 
 
 def test_the_page_is_as_prometheus_wants_it(watched: Team, operator: Operator) -> None:

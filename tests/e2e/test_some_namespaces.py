@@ -80,20 +80,20 @@ def watches(sandbox: Sandbox, before: int) -> list[audit.Access]:
 
 
 @pytest.mark.parametrize(
-    ("namespaces", "told"),
+    ("namespaces", "sentence"),
     [
         ([], "may not list the ConsumerGroupPolicies of all namespaces; bind its ClusterRole by a ClusterRoleBinding"),
         (["elsewhere"], "of namespace elsewhere, which kubernetes.namespaces names; bind a Role with its rules there"),
     ],
 )
 def test_rights_that_are_missing_are_told_in_plain_words(
-    release: Release, namespaces: Sequence[str], told: str
+    release: Release, namespaces: Sequence[str], sentence: str
 ) -> None:
     """One line that names what to bind where, and no traceback; an Event about the pod says the same."""
     operator = release.operator(kubernetes={"namespaces": list(namespaces)})
     said = operator.last_words()
-    assert told in said
+    assert sentence in said
     assert "Traceback" not in said
     ((reason, message),) = release.events_of(operator)
     assert reason == "CannotRun"
-    assert told in message
+    assert sentence in message

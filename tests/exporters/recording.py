@@ -93,7 +93,7 @@ def write(
 ) -> Recording:
     """Write a recording, the same bytes for the same content, and return it."""
     axes: dict[tuple[int, ...], int] = {}
-    ordered = sorted(series, key=lambda one: sorted(one.labels.items()))
+    ordered = sorted(series, key=lambda each: sorted(each.labels.items()))
     document = {
         "series": [
             {"labels": item.labels, "axis": axes.setdefault(item.times_ms, len(axes)), "values": item.values}

@@ -83,9 +83,9 @@ def read(
         ended_s: its end.
     """
     requests = [
-        one
+        request
         for line in request_log
-        if (one := _parse(line, group, pods, began_s)) is not None and 0 <= one.arrived_s <= ended_s - began_s
+        if (request := _parse(line, group, pods, began_s)) is not None and 0 <= request.arrived_s <= ended_s - began_s
     ]
     evictions = _evictions(requests, broker_log, group, began_s, ended_s)
     by_pod = {pod: [request for request in requests if request.pod == pod] for pod in pods.values()}
@@ -128,12 +128,12 @@ def _parse(line: str, group: str, pods: Mapping[str, str], began_s: float) -> _R
     return _Request(header["requestApiKeyName"], pod, arrived_s, answered_s, entry["request"], entry["response"])
 
 
-def _is_accepted_beat(one: _Request) -> bool:
-    if one.error != NONE:
+def _is_accepted_beat(request: _Request) -> bool:
+    if request.error != NONE:
         return False
-    if one.kind in _BY_EPOCH:
-        return one.asked["memberEpoch"] not in _LEAVING_EPOCHS
-    return one.kind == "HEARTBEAT"
+    if request.kind in _BY_EPOCH:
+        return request.asked["memberEpoch"] not in _LEAVING_EPOCHS
+    return request.kind == "HEARTBEAT"
 
 
 def _refusals(requests: Iterable[_Request]) -> dict[int, int]:

@@ -67,9 +67,9 @@ class Stage:
         """Make objects as the administrator."""
         self.kubectl("create", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
-    def create_or_replace(self, one: Mapping[str, Any]) -> None:
+    def create_or_replace(self, manifest: Mapping[str, Any]) -> None:
         """Apply an object that is in no namespace."""
-        self.control_plane.kubectl("apply", "--filename=-", stdin=json.dumps(one))
+        self.control_plane.kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
 
     def get(self, what: str, name: str) -> dict[str, Any]:
         """Return an object."""

@@ -170,13 +170,13 @@ def test_nobody_takes_a_budget_of_heartbeats_by_declaring_or_sending_them(
                 timeout_s=120,
             )
         except SandboxError as error:
-            report = "\n".join(map(written.told, calm.policies().values()))
+            report = "\n".join(map(written.conditions, calm.policies().values()))
             raise AssertionError(f"{error}\n{report}") from error
         await_cycles(operator, 2)
         current = {name: policy["status"]["current"]["heartbeatInterval"] for name, policy in loud.policies().items()}
         assert current == dict.fromkeys(loud.names, DECLARED)
         for item in calm.policies().values():
-            assert _interval(item) == "3s → 1s", written.told(item)
+            assert _interval(item) == "3s → 1s", written.conditions(item)
             assert "have a budget" not in scenario.condition(item, "Recommended")["message"]
 
 

@@ -74,7 +74,7 @@ def test_forged_rollouts_keep_nobody_waiting(sandbox: Sandbox, fleets: tuple[Fle
                 timeout_s=100,
             )
         except SandboxError as error:
-            raise AssertionError(f"{error}\n{written.told(victim.policies()[name])}") from error
+            raise AssertionError(f"{error}\n{written.conditions(victim.policies()[name])}") from error
         held = [line for line in operator.log.read_text().splitlines() if "rollouts under way" in line]
         assert any(f"Deployment {victim.namespace}/{name}" in line for line in held)
         condition = scenario.condition(victim.policies()[name], "Applied")

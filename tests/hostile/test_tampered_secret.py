@@ -66,10 +66,10 @@ def test_a_tampered_secret_is_made_anew(sandbox: Sandbox, tmp_path: Path) -> Non
             wait_until(lambda: _answers(first, plane, home), part="webhook", what="its first certificate")
         for which in SHOWN:
             _tamper(plane, home, FORGERIES[which])
-            one = replica()
-            with one.process:
-                wait_until(partial(_answers, one, plane, home), part="webhook", what=f"a cure of {which}")
-                log = one.process.log.read_text()
+            running = replica()
+            with running.process:
+                wait_until(partial(_answers, running, plane, home), part="webhook", what=f"a cure of {which}")
+                log = running.process.log.read_text()
                 assert log.count("certificate replaced") == 1, which
                 assert "Traceback" not in log, which
     plane.kubectl("delete", "namespace", home, "--wait=false")

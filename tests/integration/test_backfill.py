@@ -165,10 +165,10 @@ def test_downtime_lies_within_its_bounds(groups: Sequence[Group]) -> None:
     assert crashes > 0
 
 
-def _waits_s(one: Group) -> list[float]:
+def _waits_s(group: Group) -> list[float]:
     """Return how long crashed members were without a partition at most: the group waits for the dead member too."""
-    longest_join_s = 5 * one.truth.join.median_s
-    return [max(down_s, one.truth.session_timeout_s) + longest_join_s for down_s in one.happened.downtimes_s]
+    longest_join_s = 5 * group.truth.join.median_s
+    return [max(down_s, group.truth.session_timeout_s) + longest_join_s for down_s in group.happened.downtimes_s]
 
 
 async def test_what_is_scraped_too_rarely_is_withheld(tmp_path: Path, binaries: Binaries) -> None:

@@ -94,14 +94,14 @@ class Story:
         pods: who was there all the while.
     """
 
-    def __init__(self, of: Recording) -> None:
-        self.of = of
-        told_to_end = [event["at_s"] for event in of.meta["events"] if event["event"] == "told to end"]
-        self.since_s = next(event["at_s"] for event in of.meta["events"] if event["event"] == "ended")
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        told_to_end = [event["at_s"] for event in recording.meta["events"] if event["event"] == "told to end"]
+        self.since_s = next(event["at_s"] for event in recording.meta["events"] if event["event"] == "ended")
         self.now_s = told_to_end[1] - 0.5
         self.pods = [
             name
-            for name, pod in of.meta["pods"].items()
+            for name, pod in recording.meta["pods"].items()
             if pod["started_s"] < self.since_s and (pod["ended_s"] is None or pod["ended_s"] > self.now_s)
         ]
 
@@ -111,17 +111,17 @@ class Story:
 
     def counted(self, kind: str) -> int:
         """Return how many evictions, or leaves after a missed poll, the broker shows for pods that were not ended."""
-        events = [item for item in self.of.meta["truth"][kind] if item["pod"] in self.pods]
+        events = [item for item in self.recording.meta["truth"][kind] if item["pod"] in self.pods]
         return sum(1 for event in events if self.within(event["at_s"]))
 
     def beats(self) -> int:
         """Return how many heartbeats the broker accepted."""
-        return sum(1 for pod in self.pods for at_s in self.of.heartbeats_s.get(pod, ()) if self.within(at_s))
+        return sum(1 for pod in self.pods for at_s in self.recording.heartbeats_s.get(pod, ()) if self.within(at_s))
 
     def joins_a_member(self) -> float:
         """Return how often a member joined, settled as the record counts."""
         settled = self.since_s + record.SETTLING.total_seconds()
-        pods = self.of.meta["truth"]["pods"]
+        pods = self.recording.meta["truth"]["pods"]
         joins = [join for name in self.pods for join in pods[name]["joins"] if settled < join["at_s"] <= self.now_s]
         return len(joins) / len(self.pods)
 
@@ -130,34 +130,34 @@ async def measured(
     source: PrometheusSource, replayed: Replayed, name: str, own_ids: Mapping[ClientKey, GroupKey] = NO_OWN_IDS
 ) -> tuple[Record | Unknown, Convention]:
     """Return what is said of a recording's group, and the convention that was found."""
-    of = replayed.recordings[name]
-    story, began_s = Story(of), replayed.began_s(name)
+    recording = replayed.recordings[name]
+    story, began_s = Story(recording), replayed.began_s(name)
     since, now = (datetime.fromtimestamp(began_s + at_s, UTC) for at_s in (story.since_s, story.now_s))
-    conventions = known_conventions.of_library(of.meta["client"]["library"]) or known_conventions.CONVENTIONS
+    conventions = known_conventions.of_library(recording.meta["client"]["library"]) or known_conventions.CONVENTIONS
     found: list[Series] = []
     for quantity in (item for item in Quantity if item.scope is Scope.MEMBER):
         if names := known_conventions.names(conventions, quantity):
             asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=story.now_s))
             found += await source.instant(asked, at=now)
-    group = (name, of.meta["group"])
+    group = (name, recording.meta["group"])
     placed = [(resolver.place_of(item.labels, known_conventions.CONVENTIONS, {group}, own_ids), item) for item in found]
     known = [(place, item.in_unit(place.metric.unit_s)) for place, item in placed if place is not None]
     by_convention = resolver.sorted_out(known).get(group, {})
     convention, observed = resolver.followed(by_convention, conventions)
-    limit_s = of.meta["settings"].get("max_poll_interval_s")
+    limit_s = recording.meta["settings"].get("max_poll_interval_s")
     watched = RecordScope(
-        policy=worlds.policy(key=ObjectKey(name, "recorded"), group_id=of.meta["group"]),
+        policy=worlds.policy(key=ObjectKey(name, "recorded"), group_id=recording.meta["group"]),
         pods=[
-            Pod(pod, pod, of.meta["pods"][pod]["ip"], datetime.fromtimestamp(began_s + story.since_s, UTC), 0)
+            Pod(pod, pod, recording.meta["pods"][pod]["ip"], datetime.fromtimestamp(began_s + story.since_s, UTC), 0)
             for pod in story.pods
         ],
         poll_limit=None if limit_s is None else timedelta(seconds=limit_s),
         changes=(),
         since=since,
         now=now,
-        consumer_protocol=of.meta["broker"]["protocol"] == "streams",
+        consumer_protocol=recording.meta["broker"]["protocol"] == "streams",
     )
-    return record.measure(watched, observed, convention, query=lambda one: one.camel), convention
+    return record.measure(watched, observed, convention, query=lambda quantity: quantity.camel), convention
 
 
 def test_every_recording_is_either_measured_or_refused() -> None:
@@ -200,17 +200,18 @@ async def test_a_connect_worker_is_measured_where_its_client_id_is_known(
 ) -> None:
     """It counts lost ids as a consumer does; its own client id says nothing of the group."""
     name = "jmx-1-connect"
-    of = replayed.recordings[name]
+    recording = replayed.recordings[name]
     beats = "kafka_connect_connect_coordinator_metrics_heartbeat"
-    workers = [series_.labels for series_ in of.series if series_.labels["__name__"] == beats]
+    workers = [series_.labels for series_ in recording.series if series_.labels["__name__"] == beats]
     own_ids = {
-        (name, labels["pod"], resolver.unquoted(labels["client_id"])): (name, of.meta["group"]) for labels in workers
+        (name, labels["pod"], resolver.unquoted(labels["client_id"])): (name, recording.meta["group"])
+        for labels in workers
     }
     found, convention = await measured(source, replayed, name, own_ids)
     assert isinstance(found, Record), found
     assert convention.name == "connect-worker"
-    assert found.evictions == Story(of).counted("evictions") == 2
-    assert found.accepted_beats == pytest.approx(Story(of).beats(), rel=BEATS_SHARE)
+    assert found.evictions == Story(recording).counted("evictions") == 2
+    assert found.accepted_beats == pytest.approx(Story(recording).beats(), rel=BEATS_SHARE)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -195,14 +195,14 @@ def test_a_model_joins_what_the_exporter_tells(bare: Prometheus, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("group", "told"),
+    ("group", "sentence"),
     [("mute", "needed-missing"), ("ended", "stale"), ("whole", "TooLittleData"), ("nobody", "group-unknown")],
 )
-def test_what_is_unknown_is_no_number(bare: Prometheus, group: str, told: str) -> None:
+def test_what_is_unknown_is_no_number(bare: Prometheus, group: str, sentence: str) -> None:
     """It says what is missing instead; a counter that never moves is no healthy group."""
     status, said = run("recommend", "--prometheus", bare.url, "--group", group, "--client", "java")
     assert status == 1
-    assert told in said
+    assert sentence in said
     assert "Nothing is recommended" in said
 
 

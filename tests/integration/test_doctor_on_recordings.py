@@ -106,17 +106,24 @@ NEVER: Final = {"pollGaps", "outages", "rebalanceLatencies"}
 """What KafkaJS has no metric of."""
 
 
-def moved(of: Recording) -> Recording:
+def moved(recording: Recording) -> Recording:
     """Return what a scrape without honor_labels makes of kube-state-metrics and cAdvisor."""
 
-    def labels(one: Series) -> dict[str, str]:
-        if "pod" not in one.labels or not one.labels["__name__"].startswith(("kube_", "container_")):
-            return {**one.labels, "namespace": "moved"}
-        stored = {name: value for name, value in one.labels.items() if name not in {"namespace", "pod"}}
-        return {**stored, "exported_namespace": "moved", "exported_pod": one.labels["pod"], "pod": "the-exporters-own"}
+    def labels(series: Series) -> dict[str, str]:
+        if "pod" not in series.labels or not series.labels["__name__"].startswith(("kube_", "container_")):
+            return {**series.labels, "namespace": "moved"}
+        stored = {name: value for name, value in series.labels.items() if name not in {"namespace", "pod"}}
+        return {
+            **stored,
+            "exported_namespace": "moved",
+            "exported_pod": series.labels["pod"],
+            "pod": "the-exporters-own",
+        }
 
-    found = Recording(of.folder, of.meta)
-    found.__dict__["series"] = [Series(labels(series_), series_.times_ms, series_.values) for series_ in of.series]
+    found = Recording(recording.folder, recording.meta)
+    found.__dict__["series"] = [
+        Series(labels(series_), series_.times_ms, series_.values) for series_ in recording.series
+    ]
     return found
 
 

@@ -112,7 +112,7 @@ async def test_one_leads_and_the_other_takes_over_when_it_dies(
 
     counting = asyncio.create_task(count())
     await until(lambda: any(candidate.elector.leads for candidate in candidates))
-    first, second = sorted(candidates, key=lambda one: not one.elector.leads)
+    first, second = sorted(candidates, key=lambda candidate: not candidate.elector.leads)
     await asyncio.sleep(2 * SHORT.lease_duration.total_seconds())
     assert first.elector.leads
     assert stored(control_plane, namespace)["spec"]["leaseTransitions"] == 0

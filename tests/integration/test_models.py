@@ -233,11 +233,11 @@ def test_failures_are_told_and_cost_no_other_model(plane: ControlPlane, namespac
     assert report.unchanged == 0
     assert report.gone == ("namespace gone-since-yesterday: does not exist; 30 models not written",)
     assert len(report.failed) == 3
-    one, third, fourth = report.failed
-    assert "'../kube-system' is no namespace" in one
-    assert "control or replacement characters" in third + fourth
-    assert 'conflict with "me"' in third + fourth
-    assert "delete the object" in third + fourth
+    first, second, third = report.failed
+    assert "'../kube-system' is no namespace" in first
+    assert "control or replacement characters" in second + third
+    assert 'conflict with "me"' in second + third
+    assert "delete the object" in second + third
 
 
 def test_what_cannot_be_used_is_read_as_such(plane: ControlPlane, namespace: str) -> None:

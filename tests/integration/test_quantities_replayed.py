@@ -56,10 +56,10 @@ def known(found: object) -> Measured:
     return found
 
 
-def pauses(found: object, of: Recording, began_s: float) -> None:
+def pauses(found: object, recording: Recording, began_s: float) -> None:
     """Both pauses of the one member lie between the bounds of what is shown, and no other member was away."""
     del began_s
-    (paused,) = {event["pod"] for event in of.meta["events"] if event["event"] == "paused"}
+    (paused,) = {event["pod"] for event in recording.meta["events"] if event["event"] == "paused"}
     values = known(found).observations
     mine = max((value for value in values if value.pod == paused), key=lambda value: value.value_s)
     assert SURELY_S <= mine.value_s <= PAUSE_S + 0.3
@@ -67,127 +67,127 @@ def pauses(found: object, of: Recording, began_s: float) -> None:
     assert max((value.value_s for value in values if value.pod != paused), default=0.0) <= NOISE_S
 
 
-def throttled(found: object, of: Recording, began_s: float) -> None:
+def throttled(found: object, recording: Recording, began_s: float) -> None:
     """Every container had 0.03 cores: stops of up to a period surely, and no more of a pod that lives on.
 
     The pod that hung was killed: it never came back, and is no absence.
     """
-    del of, began_s
+    del recording, began_s
     values = known(found).observations
     assert {value.value_s <= 0.1 for value in values} == {True}
     assert max(value.value_s for value in values) > 0.05
 
 
-def handler(found: object, of: Recording, began_s: float) -> None:
+def handler(found: object, recording: Recording, began_s: float) -> None:
     """The longest gap between polls is the long handler's, and the next one its redelivery's or a pause."""
     del began_s
     values = known(found)
     assert values.largest_s is not None
-    polls_s = POLL_S if of.meta["client"]["library"] == "spring" else 0.5
+    polls_s = POLL_S if recording.meta["client"]["library"] == "spring" else 0.5
     assert HANDLER_S - 0.2 <= values.largest_s <= HANDLER_S + polls_s
-    (paused,) = {event["pod"] for event in of.meta["events"] if event["event"] == "paused"}
+    (paused,) = {event["pod"] for event in recording.meta["events"] if event["event"] == "paused"}
     assert max(observation.value_s for observation in values.observations if observation.pod == paused) >= PAUSE_S - 0.1
 
 
-def quiet(found: object, of: Recording, began_s: float) -> None:
+def quiet(found: object, recording: Recording, began_s: float) -> None:
     """Nothing was wrong with the network or the coordinator."""
-    del of, began_s
+    del recording, began_s
     values = known(found)
     assert values.largest_s is not None
     assert 0 < values.largest_s <= 1.0
 
 
-def joins(found: object, of: Recording, began_s: float) -> None:
+def joins(found: object, recording: Recording, began_s: float) -> None:
     """The longest join is as long as the broker saw it, from its request to the assignment."""
     del began_s
-    longest_s = max(join["took_s"] or 0.0 for pod in of.meta["truth"]["pods"].values() for join in pod["joins"])
+    longest_s = max(join["took_s"] or 0.0 for pod in recording.meta["truth"]["pods"].values() for join in pod["joins"])
     values = known(found)
     assert values.largest_s == pytest.approx(longest_s, abs=0.8)
 
 
-def steps(found: object, of: Recording, began_s: float) -> None:
+def steps(found: object, recording: Recording, began_s: float) -> None:
     """A member of the consumer protocol has no barrier: an assignment takes a beat or two."""
-    del of, began_s
+    del recording, began_s
     values = known(found)
     assert values.largest_s is not None
     assert values.largest_s <= 1.0
 
 
-def rebalances(found: object, of: Recording, began_s: float) -> None:
+def rebalances(found: object, recording: Recording, began_s: float) -> None:
     """As many as the coordinator made generations since the first scrape; nothing tells a plan, so none is one."""
     assert isinstance(found, Rebalances), found
     assert found.planned == 0
-    settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
-    made = [rebalance for rebalance in of.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
+    settled_s = found.since_s - began_s + 3 * recording.meta["settings"]["scrape_interval_s"]
+    made = [rebalance for rebalance in recording.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
     seen = [event for event in found.events if event.until_s - began_s > settled_s]
     assert len(seen) == pytest.approx(len(made), abs=1)
 
 
-def assignments(found: object, of: Recording, began_s: float) -> None:
+def assignments(found: object, recording: Recording, began_s: float) -> None:
     """Of a rebalance of the consumer protocol each member has several steps: no fewer than the broker's epochs."""
     assert isinstance(found, Rebalances), found
-    settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
-    made = [rebalance for rebalance in of.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
+    settled_s = found.since_s - began_s + 3 * recording.meta["settings"]["scrape_interval_s"]
+    made = [rebalance for rebalance in recording.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
     seen = [event for event in found.events if event.until_s - began_s > settled_s]
     assert 0.5 * len(made) <= len(seen) <= 2 * len(made)
 
 
-def planned(found: object, of: Recording, began_s: float) -> None:
+def planned(found: object, recording: Recording, began_s: float) -> None:
     """Each moment of that story is within 90 s of a pod's start: all are planned, the crash's, too."""
     assert isinstance(found, Rebalances), found
     assert found.unplanned == 0
-    settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
-    made = [rebalance for rebalance in of.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
+    settled_s = found.since_s - began_s + 3 * recording.meta["settings"]["scrape_interval_s"]
+    made = [rebalance for rebalance in recording.meta["truth"]["rebalances"] if rebalance["last_s"] > settled_s]
     seen = [event for event in found.events if event.until_s - began_s > settled_s]
     assert len(seen) == pytest.approx(len(made), abs=2)
 
 
-def restarted(found: object, of: Recording, began_s: float) -> None:
+def restarted(found: object, recording: Recording, began_s: float) -> None:
     """Five: three by the rollout, a deletion, and a pod that hung; scaling down replaces none."""
-    del of, began_s
+    del recording, began_s
     assert len(known(found).observations) == 5
 
 
-def crashed(found: object, of: Recording, began_s: float) -> None:
+def crashed(found: object, recording: Recording, began_s: float) -> None:
     """One, and it took its member away for sure: its pod came back by the same name."""
     (crash,) = known(found).observations
-    pod, at_s = next((event["pod"], event["at_s"]) for event in of.meta["events"] if event["event"] == "crashed")
-    back_s = next(join["at_s"] for join in of.meta["truth"]["pods"][pod]["joins"] if join["at_s"] > at_s)
+    pod, at_s = next((event["pod"], event["at_s"]) for event in recording.meta["events"] if event["event"] == "crashed")
+    back_s = next(join["at_s"] for join in recording.meta["truth"]["pods"][pod]["joins"] if join["at_s"] > at_s)
     assert crash.pod == pod
     assert _held(crash, began_s + at_s)
     assert crash.value_s <= back_s - at_s <= crash.at_most_s
 
 
-def evicted(found: object, of: Recording, began_s: float) -> None:
+def evicted(found: object, recording: Recording, began_s: float) -> None:
     """As the broker's log has them, each with no more than the member was surely silent for."""
     assert isinstance(found, Evictions), found
-    true = of.meta["truth"]["evictions"]
+    true = recording.meta["truth"]["evictions"]
     assert [event.pod for event in found.events] == [removal["pod"] for removal in true]
     for event, removal in zip(found.events, true, strict=True):
         # It shows at the first scrape after the member learnt of it, which may be in the next block.
-        shown_by_s = began_s + removal["learnt_s"] + of.meta["settings"]["scrape_interval_s"]
+        shown_by_s = began_s + removal["learnt_s"] + recording.meta["settings"]["scrape_interval_s"]
         assert _held(event, began_s + removal["at_s"]) or _held(event, shown_by_s)
         assert 0.0 < event.value_s <= PAUSE_S
 
 
-def lost_ids(found: object, of: Recording, began_s: float) -> None:
+def lost_ids(found: object, recording: Recording, began_s: float) -> None:
     """Each is a removal in the broker's log; who left for want of a poll, or paused in full view, does not count."""
     del began_s
     assert isinstance(found, Evictions), found
-    removed = Counter(removal["pod"] for removal in of.meta["truth"]["evictions"])
+    removed = Counter(removal["pod"] for removal in recording.meta["truth"]["evictions"])
     assert Counter(event.pod for event in found.events) <= removed
     assert all(0.0 < event.value_s <= PAUSE_S for event in found.events)
 
 
-def none_evicted(found: object, of: Recording, began_s: float) -> None:
+def none_evicted(found: object, recording: Recording, began_s: float) -> None:
     """The broker removed members of that story, and all of them were dead: they crashed, or hung until killed."""
-    del of, began_s
+    del recording, began_s
     assert isinstance(found, Evictions), found
     assert found.events == ()
 
 
-def _held(one: Observation, at_s: float) -> bool:
-    return one.block_s <= at_s < one.block_s + 90.0
+def _held(observation: Observation, at_s: float) -> bool:
+    return observation.block_s <= at_s < observation.block_s + 90.0
 
 
 SOON: Final = "fewer than 10 blocks of 90 s"
@@ -280,16 +280,16 @@ EXPECTED: Final[Mapping[str, _Expected]] = {
 
 async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> Quantities:
     """Return everything that is measured of a recording's group, from its first sample to its last."""
-    of = replayed.recordings[name]
-    conventions = known_conventions.of_library(of.meta["client"]["library"]) or known_conventions.CONVENTIONS
+    recording = replayed.recordings[name]
+    conventions = known_conventions.of_library(recording.meta["client"]["library"]) or known_conventions.CONVENTIONS
     found: list[Series] = []
     for quantity in Quantity:
         of_it = conventions if quantity.scope is Scope.MEMBER else platform.CONVENTIONS
         if names := known_conventions.names(of_it, quantity):
-            asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=of.length_s + 1))
+            asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=recording.length_s + 1))
             found += await source.instant(asked, at=datetime.fromtimestamp(replayed.ends_at_s, UTC))
     # Instants are those of the recorded minutes.
-    moved_s = replayed.began_s(name) - of.meta.get("began_s", replayed.began_s(name))
+    moved_s = replayed.began_s(name) - recording.meta.get("began_s", replayed.began_s(name))
     instants = {
         name
         for convention in platform.CONVENTIONS
@@ -298,16 +298,16 @@ async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> Q
         for name in it.names
     }
     found = [_moved(item, moved_s) if item.labels["__name__"] in instants else item for item in found]
-    group = (name, of.meta["group"])
+    group = (name, recording.meta["group"])
     by_convention = resolver.by_group(found, known_conventions.CONVENTIONS, {group}).get(group, {})
     _, observed = resolver.followed(by_convention, conventions)
     return quantities.measured(
-        observed, resolver.by_pod(found, platform.CONVENTIONS, {(name, pod) for pod in of.meta["pods"]})
+        observed, resolver.by_pod(found, platform.CONVENTIONS, {(name, pod) for pod in recording.meta["pods"]})
     )
 
 
-def _moved(one: Series, by_s: float) -> Series:
-    return Series.from_raw(one.labels, ((at_s, value + by_s) for at_s, value in one.samples.pairs()))
+def _moved(series: Series, by_s: float) -> Series:
+    return Series.from_raw(series.labels, ((at_s, value + by_s) for at_s, value in series.samples.pairs()))
 
 
 def test_every_recording_has_an_expectation_of_every_quantity() -> None:

@@ -44,14 +44,14 @@ def source(replayed: Replayed) -> Iterator[PrometheusSource]:
         yield found
 
 
-def told(of: Recording, **instead: float) -> StatedFacts:
+def stated(recording: Recording, **instead: float) -> StatedFacts:
     """Return what the recording's consumers were given, but for what is said instead."""
-    client = clients.client(of.meta["client"]["library"])
-    given = {**of.meta["settings"], **instead}
+    client = clients.client(recording.meta["client"]["library"])
+    given = {**recording.meta["settings"], **instead}
     values = {setting: timedelta(seconds=given[name]) for name, setting in NAMES.items() if given.get(name)}
     settings = client.filled({name: value for name, value in values.items() if name in client.settings})
     current = CurrentSettings(settings, dict.fromkeys(settings.by_setting, ValueSource.POLICY))
-    return StatedFacts("", of.meta["group"], client, current, 1, Objective(timedelta(minutes=1), 1.0))
+    return StatedFacts("", recording.meta["group"], client, current, 1, Objective(timedelta(minutes=1), 1.0))
 
 
 async def doubted(source: PrometheusSource, said: StatedFacts, place: str, times_s: list[float]) -> list[str | None]:
@@ -86,9 +86,9 @@ async def test_settings_that_are_in_force_are_never_contradicted(
     replayed: Replayed, source: PrometheusSource, name: str
 ) -> None:
     """At every half minute of the story."""
-    of = replayed.recordings[name]
-    times_s = [replayed.began_s(name) + at * STEP_S for at in range(2, int(of.length_s / STEP_S))]
-    assert {*await doubted(source, told(of), name, times_s)} <= {None}
+    recording = replayed.recordings[name]
+    times_s = [replayed.began_s(name) + at * STEP_S for at in range(2, int(recording.length_s / STEP_S))]
+    assert {*await doubted(source, stated(recording), name, times_s)} <= {None}
 
 
 @pytest.mark.parametrize("name", ["jmx-1-default", "kafkajs-sandbox"])
@@ -96,7 +96,7 @@ async def test_an_interval_that_is_not_in_force_is_found(
     replayed: Replayed, source: PrometheusSource, name: str
 ) -> None:
     """The same members, and somebody says that they beat every 5 s. The youngest came in the last minute."""
-    of = replayed.recordings[name]
-    found = await doubted(source, told(of, heartbeat_interval_s=5.0), name, [replayed.ends_at_s - 60.0])
+    recording = replayed.recordings[name]
+    found = await doubted(source, stated(recording, heartbeat_interval_s=5.0), name, [replayed.ends_at_s - 60.0])
     assert found
     assert all(message is not None and "there is a heartbeat every" in message for message in found)

@@ -113,8 +113,8 @@ async def test_slots_and_pods_that_wait_are_seen_with_the_documented_rights(
     place = slot_names.place_of(UID, ObjectKey(namespace, "orders"))
     now = datetime.now(UTC)
 
-    def create(one: dict[str, Any]) -> None:
-        control_plane.kubectl("create", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(one))
+    def create(manifest: dict[str, Any]) -> None:
+        control_plane.kubectl("create", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(manifest))
 
     create(lease(place, 0, SlotRecord(since=now, holder="t0")))
     create(lease(place, 1, SlotRecord(since=now)))

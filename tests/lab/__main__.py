@@ -87,7 +87,7 @@ class Run:
             self._do(laboratory, [job for job in jobs if _burns(job[1])], 1)
 
     def _do(self, laboratory: Laboratory, jobs: Sequence[Job], at_a_time: int) -> None:
-        def one(job: Job) -> None:
+        def run(job: Job) -> None:
             row, task = job
             line = self._try(laboratory, row, task) if isinstance(task, Trial) else self._test(laboratory, row, task)
             with self._lock:
@@ -96,7 +96,7 @@ class Run:
 
         # Threads that live as long as the consumers that they start.
         with ThreadPoolExecutor(at_a_time) as pool:
-            list(pool.map(one, jobs))
+            list(pool.map(run, jobs))
 
     def _test(self, laboratory: Laboratory, row: Row, experiment: Experiment) -> str:
         outcome, reruns = _until_ok(lambda: laboratory.do(row, experiment), lambda found: found.ok)

@@ -105,7 +105,7 @@ def document(results: Sequence[Result], checked: Sequence[Checked], skipped: Seq
             result.row()
             for result in sorted(results, key=lambda result: planned[result.client].index(result.experiment.name))
         ),
-        *(item.row() for item in sorted(checked, key=lambda one: TRIALS.index(one.trial))),
+        *(item.row() for item in sorted(checked, key=lambda item: TRIALS.index(item.trial))),
     ]
     return {"rows": _by_library(rows), "skipped": [dataclasses.asdict(item) for item in skipped]}
 

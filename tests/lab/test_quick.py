@@ -33,8 +33,8 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
 def _tried(laboratory: Laboratory, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return what was not as predicted among experiments by client and name, done beside each other."""
 
-    def done(one: tuple[str, str]) -> str:
-        client, name = one
+    def done(asked: tuple[str, str]) -> str:
+        client, name = asked
         experiment = next(found for found in experiments.of(catalogue.client(client)) if found.name == name)
         outcome = laboratory.do(ROW[client], experiment)
         if not outcome.ok:

@@ -212,7 +212,8 @@ def keep(found: Iterable[Found]) -> None:
     stored = [item for item in load() if item.trial.client not in tried] if FILE.exists() else []
     texts = [(trial.client, trial.text, trial.protocol) for trial in TRIALS]
     all_of_them = sorted(
-        [*stored, *fresh], key=lambda one: texts.index((one.trial.client, one.trial.text, one.trial.protocol))
+        [*stored, *fresh],
+        key=lambda result: texts.index((result.trial.client, result.trial.text, result.trial.protocol)),
     )
     entries = [item.entry() for item in all_of_them]
     head = "# What real consumers did with these settings; written by `python -m tests.lab --settings`.\n"

@@ -27,9 +27,9 @@ def seen(group: Group, window: str = "14d", session_s: float = 45.0) -> observed
     return observed.seen(group, settings, window, np.random.default_rng(1))
 
 
-def longest_s(of: observed.Seen, quantity: str) -> float:
+def longest_s(seen: observed.Seen, quantity: str) -> float:
     """Return the upper edge of the longest value's bucket."""
-    return max(float(EDGES_S[bucket + 1]) for _, name, bucket, _ in of.rows if name == quantity and bucket >= 0)
+    return max(float(EDGES_S[bucket + 1]) for _, name, bucket, _ in seen.rows if name == quantity and bucket >= 0)
 
 
 def test_as_many_blocks_are_watched_as_a_window_has() -> None:

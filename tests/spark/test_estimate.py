@@ -30,10 +30,10 @@ def test_a_model_says_on_what_it_rests() -> None:
     """Whose it is, its days, and how long was watched, whole days each."""
     found = models(fleet(4, groups=3))
     assert [item.group for item in found] == ["orders-0", "orders-1", "orders-2"]
-    one = found[0]
-    assert (one.cluster, one.namespace, one.client, one.schema) == ("", "shop", "java", SCHEMA)
-    assert (one.since, one.until, one.days, one.fitted_at, one.job) == (ago(3), TODAY, 4, NOW, "fit-1")
-    seen = absences(one)
+    model = found[0]
+    assert (model.cluster, model.namespace, model.client, model.schema) == ("", "shop", "java", SCHEMA)
+    assert (model.since, model.until, model.days, model.fitted_at, model.job) == (ago(3), TODAY, 4, NOW, "fit-1")
+    seen = absences(model)
     assert (seen.values, seen.member_days, seen.group_days) == (4 * 2_880, 12.0, 4.0)
     assert isinstance(seen.tail, TailModel)
 

@@ -36,7 +36,7 @@ def places(folder: Path) -> tuple[str, ...]:
     return ("--history", str(folder / "history"), "--models", str(folder / "models"))
 
 
-def kept(folder: Path) -> Path:
+def make_history(folder: Path) -> Path:
     """Make a history of all days; return the folder."""
     history = History(str(folder / "history"))
     for day in DAYS:
@@ -62,7 +62,7 @@ def test_what_cannot_work_ends_at_once(tmp_path: Path, options: tuple[str, ...],
 
 def test_a_clock_that_is_apart_is_told_and_the_kept_days_stay(tmp_path: Path) -> None:
     """What is asked for would be of another time; nothing is read, and the next run has the same days."""
-    before = content(kept(tmp_path))
+    before = content(make_history(tmp_path))
 
     def wrong(handler: Handler) -> None:
         date = email.utils.format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
@@ -92,7 +92,7 @@ def test_a_lake_that_is_none_is_told_and_the_kept_days_are_fitted(tmp_path: Path
 
 def test_an_api_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
     """The days stay kept."""
-    kept(tmp_path)
+    make_history(tmp_path)
     before = content(tmp_path)
     config = {
         "apiVersion": "v1",
@@ -150,7 +150,7 @@ def test_a_full_disk_is_told_and_harms_nothing(tmp_path: Path) -> None:
 
 def test_a_backtest_needs_no_place_for_models(tmp_path: Path) -> None:
     """It says what was foreseen, and writes no model."""
-    kept(tmp_path)
+    make_history(tmp_path)
     ended = fits.fit("--parquet", "unused", *SINCE, "--history", str(tmp_path / "history"), "--backtest")
     assert ended.status == 0, clean(ended)
     said = clean(ended)
@@ -161,7 +161,7 @@ def test_a_backtest_needs_no_place_for_models(tmp_path: Path) -> None:
 
 def test_a_backtest_of_one_day_takes_nothing_from_the_models(tmp_path: Path) -> None:
     """On the first night there is nothing to foretell, and models are written and summed up all the same."""
-    kept(tmp_path)
+    make_history(tmp_path)
     ended = fits.fit(
         "--parquet", "unused", "--since", "24h", *SINCE[2:], *places(tmp_path), "--backtest"
     )  # fmt: skip

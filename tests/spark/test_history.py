@@ -72,9 +72,9 @@ def test_the_same_rows_are_the_same_bytes(history: History) -> None:
     rng = np.random.default_rng(1)
     for _ in range(3):
         turned = rows.take(rng.permutation(rows.num_rows))
-        one, rest = turned.slice(0, 40), turned.slice(40)
-        less = one.set_column(7, "n", pa.array(one["n"].to_numpy() - 1))
-        ones = one.set_column(7, "n", pa.array(np.ones(40, dtype=np.int64)))
+        part, rest = turned.slice(0, 40), turned.slice(40)
+        less = part.set_column(7, "n", pa.array(part["n"].to_numpy() - 1))
+        ones = part.set_column(7, "n", pa.array(np.ones(40, dtype=np.int64)))
         history.write(TODAY, pa.concat_tables([ones, rest, less]))
         assert bytes_of(history, TODAY) == first
 

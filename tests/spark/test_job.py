@@ -173,11 +173,11 @@ def test_a_day_without_data_is_kept_once_a_later_one_has_some(tmp_path: Path) ->
 def test_a_day_without_data_is_no_quiet_day(tmp_path: Path) -> None:
     """The models rest on as many days as have data."""
     run(tmp_path, Source({**WHOLE, DAYS[2]: nothing()}))
-    (one, _) = model_estimate.models(
+    (model, _) = model_estimate.models(
         History(str(tmp_path / "history")).read(DAYS).rows, on=UNTIL, fitted_at=NOW, job="j"
     )
-    assert one.days == 3
-    assert one.quantities["absence"].group_days == pytest.approx(3.0)
+    assert model.days == 3
+    assert model.quantities["absence"].group_days == pytest.approx(3.0)
 
 
 def test_no_data_at_all_is_asked_for_again(tmp_path: Path) -> None:

@@ -119,10 +119,10 @@ def test_the_same_of_runs_that_do_nothing_but_write(tmp_path: Path) -> None:
 def keeper(source: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Give a process that keeps days and writes models into a folder, from when it begins to."""
     command = [sys.executable, "-m", "tests.support.keeping", str(source), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as one:
-        assert one.stdout is not None
-        assert one.stdout.readline() == b"begun\n"
-        yield one
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        yield process
 
 
 def _check(folder: Path, expected: dict[str, object], once_more: Callable[[Path], ExitStatus], when: str) -> None:

@@ -22,9 +22,9 @@ UNTIL = date(2026, 11, 20)
 DAYS = tuple(UNTIL - DAY * age for age in range(5))
 
 
-def days_of(spark: SparkSession, told: list[Progress] | None = None) -> SparkDays:
+def days_of(spark: SparkSession, progress: list[Progress] | None = None) -> SparkDays:
     """Return days from the ring's session, which is not ended."""
-    return SparkDays(lambda: contextlib.nullcontext(spark), (told if told is not None else []).append)
+    return SparkDays(lambda: contextlib.nullcontext(spark), (progress if progress is not None else []).append)
 
 
 def found(read: Read) -> dict[date, Any]:

@@ -48,8 +48,8 @@ def from_lake(spark: SparkSession, lake: Path) -> Days:
 def from_prometheus(spark: SparkSession, url: str, cluster: str) -> Days:
     """Return days of a Prometheus, none of which fails."""
 
-    def day(session: SparkSession, one: date) -> Table:
-        found = source.read(session, SourceOptions(PrometheusSettings(url=url), one, one, cluster))
+    def day(session: SparkSession, calendar_day: date) -> Table:
+        found = source.read(session, SourceOptions(PrometheusSettings(url=url), calendar_day, calendar_day, cluster))
         assert not found.failures, found.failures
         return found.table
 

@@ -41,7 +41,9 @@ MODEL: Final = fitted.model(
 """Three Java members with 12 partitions, watched for two weeks; no crash was seen, and no outage can be."""
 
 
-def told(now: LivenessSettings | None = None, source: ValueSource = ValueSource.POLICY, **changes: Any) -> StatedFacts:
+def stated(
+    now: LivenessSettings | None = None, source: ValueSource = ValueSource.POLICY, **changes: Any
+) -> StatedFacts:
     """Return what is said of group shop/orders of three Java members, but for what is said otherwise."""
     base = StatedFacts(
         namespace="shop",
@@ -57,17 +59,17 @@ def told(now: LivenessSettings | None = None, source: ValueSource = ValueSource.
     return dataclasses.replace(base, **changes)
 
 
-def by_model(of: StatedFacts | None = None, **changes: Any) -> Case:
+def by_model(facts: StatedFacts | None = None, **changes: Any) -> Case:
     """Return what follows of a group that nobody watches."""
-    group = told(**changes) if of is None else of
+    group = stated(**changes) if facts is None else facts
     return group_case.case_of(group, from_metrics.unwatched(group, NOW))
 
 
-def watched(found: Answers, of: StatedFacts, **changes: Any) -> Case:
+def watched(found: Answers, facts: StatedFacts, **changes: Any) -> Case:
     """Return what follows of a group from its series; `changes` are fields of what is seen of it."""
-    convention = kafkajs_metrics.EXPORTER if of.client.name == "kafkajs" else java_metrics.JMX_EXPORTER
-    seen = dataclasses.replace(MetricsView(of, convention, found, HOUR, NOW), **changes)
-    return group_case.case_of(of, from_metrics.watched(seen), seen=seen)
+    convention = kafkajs_metrics.EXPORTER if facts.client.name == "kafkajs" else java_metrics.JMX_EXPORTER
+    seen = dataclasses.replace(MetricsView(facts, convention, found, HOUR, NOW), **changes)
+    return group_case.case_of(facts, from_metrics.watched(seen), seen=seen)
 
 
 def unmodelled(
@@ -76,7 +78,7 @@ def unmodelled(
     """Return what is said of the KafkaJS group of the storm, of which there is no model."""
     plain = {"client": catalogue.client("kafkajs"), "members": None, "partitions": None}
     none = Unfitted(f"no --models FOLDER was given; {group_case.MAKE_A_MODEL}")
-    return told(now, source, **{**plain, "model": none, **changes})
+    return stated(now, source, **{**plain, "model": none, **changes})
 
 
 def model(**changes: Any) -> GroupModel:

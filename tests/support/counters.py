@@ -36,11 +36,11 @@ def series(pairs: Iterable[tuple[float, float]], *, pod: str = "orders-0", **mor
     return Series.from_raw(labels(pod, **more), pairs)
 
 
-def counter(of: Pod, since: datetime, until: datetime, count: Callable[[float], float], **more: str) -> Series:
-    """Return the scrapes of a counter of `of` that has `count(seconds since start)` at each moment."""
+def counter(pod: Pod, since: datetime, until: datetime, count: Callable[[float], float], **more: str) -> Series:
+    """Return the scrapes of a counter of `pod` that has `count(seconds since start)` at each moment."""
     scraped = _scraped(since, until, count)
     own = Samples(scraped.times_s[:], scraped.values[:])
-    return Series(labels(of.name, **more), own)
+    return Series(labels(pod.name, **more), own)
 
 
 @functools.lru_cache(maxsize=64)

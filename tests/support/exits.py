@@ -367,7 +367,7 @@ class Place:
                 if revision in item["metadata"].get("annotations", {})
                 and empty is not all("value" in entry for entry in _entries(item))
             ),
-            key=lambda one: int(one["metadata"]["annotations"][revision]),
+            key=lambda replicaset: int(replicaset["metadata"]["annotations"][revision]),
         )
         if found and found[-1]["spec"]["template"]["spec"]["containers"] == _containers(stored):
             found.pop()

@@ -64,7 +64,7 @@ def reverted() -> Decided:
     """Return a group whose last change the operator took back an hour ago; all pods have the values before it again."""
     at = worlds.NOW - worlds.HOUR
     last = Application(worlds.STORM, CURED, at, "workload-1", reverts=at - worlds.HOUR)
-    situation = worlds.situation(of=worlds.policy(application=last))
+    situation = worlds.situation(policy=worlds.policy(application=last))
     followed = FollowedChange(at, landed=at + timedelta(minutes=3))
     situation = dataclasses.replace(situation, followed=followed)
     return Decided(situation, decide(situation))

@@ -100,8 +100,8 @@ def forged(  # noqa: PLR0913 - one thing at a time is wrong
 
 
 def _mismatched() -> Certificates:
-    one, two = certified.fresh(), certified.fresh()
-    return Certificates(one.bundle, one.authority_key, one.server, two.server_key)
+    first, second = certified.fresh(), certified.fresh()
+    return Certificates(first.bundle, first.authority_key, first.server, second.server_key)
 
 
 def _crowded() -> Certificates:

@@ -20,57 +20,61 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding
 from heartbeat_tuner.limits.allowed_values import Infeasible
 
 
-def derived(of: DecisionInput) -> Derived:
+def derived(inputs: DecisionInput) -> Derived:
     """Return what steps derive from an input; nothing is remembered."""
-    return Derived(of, answer=tuning.answer, expected=tuning.expected, advise=static_ids.static_advice)
+    return Derived(inputs, answer=tuning.answer, expected=tuning.expected, advise=static_ids.static_advice)
 
 
-def first_hold(of: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:
+def first_hold(inputs: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:
     """Return what holds `target` back: demanded by the record, unless an answer is given."""
-    return pipeline.first_hold(PIPELINE.gates, of, ProposedChange(target, saving))[1]
+    return pipeline.first_hold(PIPELINE.gates, inputs, ProposedChange(target, saving))[1]
 
 
-def upheld(of: DecisionInput, decision: Decision) -> Decision:
+def upheld(inputs: DecisionInput, decision: Decision) -> Decision:
     """Return a decision after the review that lets no unsound values be called healthy."""
-    return reviews.healthy_values_hold_at_rest(of, decision, derived(of))
+    return reviews.healthy_values_hold_at_rest(inputs, decision, derived(inputs))
 
 
-def refusal(of: DecisionInput, target: LivenessSettings) -> str:
+def refusal(inputs: DecisionInput, target: LivenessSettings) -> str:
     """Return why the group's record does not agree to a target."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    return record_consent.refusal(of.record, (of.workload.current.settings, target), of.client, of.period, now=of.now)
-
-
-def contradiction(of: DecisionInput) -> Finding | None:
-    """Return what the group's record proves against the values that are set."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    return contradictions.find_contradiction(
-        of.policy, of.workload, of.group, of.cluster.brokers, of.record, of.workload.current
+    assert isinstance(inputs.record, Record)
+    assert inputs.workload.current is not None
+    return record_consent.refusal(
+        inputs.record, (inputs.workload.current.settings, target), inputs.client, inputs.period, now=inputs.now
     )
 
 
-def choose(of: DecisionInput, cause: Reason, client: Client | None = None) -> Chosen | Infeasible:
+def contradiction(inputs: DecisionInput) -> Finding | None:
+    """Return what the group's record proves against the values that are set."""
+    assert isinstance(inputs.record, Record)
+    assert inputs.workload.current is not None
+    return contradictions.find_contradiction(
+        inputs.policy, inputs.workload, inputs.group, inputs.cluster.brokers, inputs.record, inputs.workload.current
+    )
+
+
+def choose(inputs: DecisionInput, cause: Reason, client: Client | None = None) -> Chosen | Infeasible:
     """Return the values that the group's record chooses for a cause; of its own library, or of another."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    current = of.workload.current.settings
-    return remedy.choose(client or of.client, of.policy, of.cluster, of.model, of.record, current, cause=cause)
+    assert isinstance(inputs.record, Record)
+    assert inputs.workload.current is not None
+    current = inputs.workload.current.settings
+    return remedy.choose(
+        client or inputs.client, inputs.policy, inputs.cluster, inputs.model, inputs.record, current, cause=cause
+    )
 
 
-def outlook(of: DecisionInput) -> str:
+def outlook(inputs: DecisionInput) -> str:
     """Return what the group's model expects of the values that are set."""
-    current = None if of.workload.current is None else of.workload.current.settings
-    return expected_evictions.outlook(of.model, of.period, current, None)
+    current = None if inputs.workload.current is None else inputs.workload.current.settings
+    return expected_evictions.outlook(inputs.model, inputs.period, current, None)
 
 
-def facts(of: DecisionInput) -> Facts | Unknown:
+def facts(inputs: DecisionInput) -> Facts | Unknown:
     """Return what is known of the group without statistics."""
-    period = None if of.workload.current is None else of.period(of.workload.current.settings)
-    return group_facts.facts(of.policy, of.workload, of.group, period)
+    period = None if inputs.workload.current is None else inputs.period(inputs.workload.current.settings)
+    return group_facts.facts(inputs.policy, inputs.workload, inputs.group, period)
 
 
-def by_answer(of: DecisionInput, answer: Answer) -> Decision:
+def by_answer(inputs: DecisionInput, answer: Answer) -> Decision:
     """Return what is decided by an answer where the model that gives one may be used."""
-    return decide(of, answer=lambda _asked: answer)
+    return decide(inputs, answer=lambda _asked: answer)

@@ -62,7 +62,7 @@ def lives(events: Iterable[Mapping[str, Any]]) -> list[Life]:
 
 def shared(found: Iterable[Life]) -> list[tuple[str, str, str]]:
     """Return (static id, pod, other pod) of each two lives with one id that overlap."""
-    ordered = sorted(found, key=lambda one: one.since)
+    ordered = sorted(found, key=lambda life: life.since)
     return [
         (item.instance_id, item.pod, other.pod)
         for number, item in enumerate(ordered)

@@ -60,11 +60,11 @@ FROZEN: Final = profile(pauses=happening(0.1, 15.0, doubt=3.0))
 """Frozen for a quarter of a minute once a fortnight, and it may be three times as often."""
 
 
-def question(of: Profile = QUIET, **fields: Any) -> Question:
+def question(profile: Profile = QUIET, **fields: Any) -> Question:
     """Return the question of a group that has its library's defaults, with other fields."""
     asked = Question(
-        history=of,
-        current=catalogue.client(of.client).defaults,
+        history=profile,
+        current=catalogue.client(profile.client).defaults,
         objective=Objective(seconds(60), 1.0),
         bounds={},
         least_session=seconds(6),
@@ -80,9 +80,9 @@ def question(of: Profile = QUIET, **fields: Any) -> Question:
     return dataclasses.replace(asked, **fields)
 
 
-def said(of: Answer) -> tuple[Verdict, Reason]:
+def said(answer: Answer) -> tuple[Verdict, Reason]:
     """Return the answer at a glance."""
-    return of.verdict, of.reason
+    return answer.verdict, answer.reason
 
 
 def target(asked: Question) -> LivenessSettings:
@@ -92,6 +92,8 @@ def target(asked: Question) -> LivenessSettings:
     return found
 
 
-def with_session(of: Question, session_s: float) -> Question:
+def with_session(question: Question, session_s: float) -> Question:
     """Return the question of a group that has another session timeout."""
-    return dataclasses.replace(of, current=dataclasses.replace(of.current, session_timeout=seconds(session_s)))
+    return dataclasses.replace(
+        question, current=dataclasses.replace(question.current, session_timeout=seconds(session_s))
+    )

@@ -25,14 +25,14 @@ def pod(**metadata: Any) -> dict[str, Any]:
     }
 
 
-def request(of: dict[str, Any] | None = None, **changed: Any) -> dict[str, Any]:
+def request(created: dict[str, Any] | None = None, **changed: Any) -> dict[str, Any]:
     """Return a request."""
     return {
         "uid": "r1",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
         "operation": "CREATE",
         "namespace": "shop",
-        "object": pod() if of is None else of,
+        "object": pod() if created is None else created,
         "dryRun": False,
         **changed,
     }
@@ -43,9 +43,9 @@ def body(asked: Any) -> bytes:
     return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
 
 
-def patched(of: dict[str, Any], operations: Any) -> dict[str, Any]:
+def patched(before: dict[str, Any], operations: Any) -> dict[str, Any]:
     """Return a pod with a JSON patch that only adds; a path's last step may be `-`."""
-    changed = copy.deepcopy(of)
+    changed = copy.deepcopy(before)
     for operation in operations:
         assert operation["op"] == "add"
         *way, last = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]

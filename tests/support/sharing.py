@@ -37,7 +37,7 @@ def decided(
         has: its workload, in place of one with `now`.
         proven: whether a member of the group was seen in its pods.
     """
-    inputs = worlds.situation(of=asked, now=now, has=has)
+    inputs = worlds.situation(policy=asked, now=now, has=has)
     seen = GroupOwnership(asked.cluster, asked.group_id, inputs.workload.uid, worlds.NOW) if proven else None
     return Decided(dataclasses.replace(inputs, ownership=seen), decision)
 

@@ -19,7 +19,7 @@ DEPLOYMENT = ObjectKey("shop", "orders-consumer")
 
 def enrolment(**changed: Any) -> Enrolment:
     """Return what a policy enrols."""
-    one = Enrolment(
+    made = Enrolment(
         policy=ObjectKey("shop", "orders"),
         policy_uid="0123456789",
         created=NOW - timedelta(days=1),
@@ -31,7 +31,7 @@ def enrolment(**changed: Any) -> Enrolment:
         session_timeout=timedelta(seconds=45),
         suspended=False,
     )
-    return dataclasses.replace(one, **changed)
+    return dataclasses.replace(made, **changed)
 
 
 PLACE = enrolment().slots
@@ -39,8 +39,8 @@ PLACE = enrolment().slots
 
 def pod(number: int, token: str, **changed: Any) -> SlotPod:
     """Return a pod that runs."""
-    one = SlotPod(name=f"orders-consumer-{token}", uid=token, version="1", created_at=NOW, token=token, slot=number)
-    return dataclasses.replace(one, **changed)
+    made = SlotPod(name=f"orders-consumer-{token}", uid=token, version="1", created_at=NOW, token=token, slot=number)
+    return dataclasses.replace(made, **changed)
 
 
 class FakeClock:

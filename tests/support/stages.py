@@ -220,8 +220,8 @@ def storms(count: int, *, max_rollouts: int = 5) -> Stage:
         quantity: [
             Series({**item.labels, "group_id": group}, item.samples)
             for group in stage.groups.groups["main"]
-            for item in of
+            for item in items
         ]
-        for quantity, of in series.items()
+        for quantity, items in series.items()
     }
     return stage

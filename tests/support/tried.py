@@ -109,7 +109,7 @@ class TriedWorkloads(FakeWorkloads):
     def scale(self, wanted: int) -> None:
         """Have another number of pods; the newest go first."""
         stored = self.stored[CONSUMER]
-        pods = sorted(stored.pods, key=lambda one: (one.started, one.name))[:wanted]
+        pods = sorted(stored.pods, key=lambda pod: (pod.started, pod.name))[:wanted]
         while len(pods) < wanted:
             pods.append(self._made())
         rollout = dataclasses.replace(stored.rollout, wanted=wanted, updated=wanted)

@@ -31,7 +31,7 @@ def known(
     gaps = fitted.quantity(group_days=seen, member_days=3 * seen, values=int(2_880 * seen), largest_s=4.0)
     model = fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
     base = worlds.situation(
-        of=worlds.java_policy(**changes),
+        policy=worlds.java_policy(**changes),
         model=model,
         has=worlds.workload(now or worlds.java_settings()),
         seen=dataclasses.replace(worlds.record(silence=worlds.seconds(5)), longest_poll_gap=worlds.seconds(2)),
@@ -42,7 +42,7 @@ def known(
 def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> DecisionInput:
     """Return a healthy KafkaJS group of three, watched for 14 days, of which a model says how it is absent."""
     base = worlds.situation(
-        of=worlds.policy(**changes),
+        policy=worlds.policy(**changes),
         model=fitted.fitted(),
         has=worlds.workload(now),
         seen=worlds.record(silence=worlds.seconds(6)),
@@ -50,6 +50,6 @@ def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Decisi
     return _sharing(base, 4)
 
 
-def _sharing(of: DecisionInput, partitions: int) -> DecisionInput:
-    members = tuple(dataclasses.replace(member, partitions=partitions) for member in of.group.members)
-    return dataclasses.replace(of, group=dataclasses.replace(of.group, members=members))
+def _sharing(inputs: DecisionInput, partitions: int) -> DecisionInput:
+    members = tuple(dataclasses.replace(member, partitions=partitions) for member in inputs.group.members)
+    return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, members=members))

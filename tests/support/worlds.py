@@ -138,9 +138,9 @@ def workload(
     )
 
 
-def member(of: Pod, number: int = 0) -> Member:
+def member(pod: Pod, number: int = 0) -> Member:
     """Return a member that the pod's consumer joined as; the number tells memberships apart."""
-    return Member(f"client-{of.name}-{number}", of.ip)
+    return Member(f"client-{pod.name}-{number}", pod.ip)
 
 
 def group(members: Sequence[Member] = (), *, rebalancing: bool = False) -> Group:
@@ -198,7 +198,7 @@ def situation(
     *,
     now: LivenessSettings | None = None,
     seen: Record | Unknown | None = None,
-    of: Policy | None = None,
+    policy: Policy | None = None,
     on: Cluster | None = None,
     has: Workload | None = None,
     rebalancing: bool = False,
@@ -209,7 +209,7 @@ def situation(
     Args:
         now: the settings in force.
         seen: the record.
-        of: the policy.
+        policy: what is asked; the usual one if it is left out.
         on: the Kafka cluster.
         has: the workload, in place of one with `now`.
         rebalancing: whether the group rebalances at this moment.
@@ -220,7 +220,7 @@ def situation(
     """
     if now is not None and has is not None:
         raise ImpossibleWorldError("the workload says what is set")
-    asked, runs = of or policy(), has or workload(now)
+    asked, runs = _asked(policy), has or workload(now)
     return DecisionInput(
         now=NOW,
         policy=asked,
@@ -230,6 +230,10 @@ def situation(
         record=seen or record(beat=usual_beat(asked, runs)),
         model=model,
     )
+
+
+def _asked(stated: Policy | None) -> Policy:
+    return policy() if stated is None else stated
 
 
 def usual_beat(asked: Policy, runs: Workload) -> timedelta:

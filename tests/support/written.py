@@ -48,16 +48,16 @@ def write(fleet: Fleet, name: str, *, known: bool = True) -> None:
 def container(fleet: Fleet, behaves: str, **fields: Any) -> dict[str, Any]:
     """Return a template's change: its container runs a script; `$CURED` is 1 in it where the cure is in force."""
     script = f'CURED=0; [ "$KAFKA_SESSION_TIMEOUT_MS" = 30000 ] && CURED=1; {behaves}'
-    one = {
+    app = {
         "name": "app",
         "image": "sleep",
         "command": ["sh", "-c", script],
         "envFrom": [{"configMapRef": {"name": fleet.namespace}}],
         **fields,
     }
-    return {"template": {"spec": {"containers": [one]}}}
+    return {"template": {"spec": {"containers": [app]}}}
 
 
-def told(policy: dict[str, Any]) -> str:
+def conditions(policy: dict[str, Any]) -> str:
     """Return all that a policy's status says, for the words of a failure."""
     return json.dumps(policy.get("status", {}).get("conditions", []), indent=1)

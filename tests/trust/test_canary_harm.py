@@ -86,13 +86,13 @@ class TriedPlace(HarmedPlace):
         """Return what all pods leave: quiet ones, but for those of the canary."""
         return counters.together(*[self._of(item, at) for item in await self.running()])
 
-    def _of(self, one: Running, at: datetime) -> counters.Answers:
+    def _of(self, running: Running, at: datetime) -> counters.Answers:
         place = {"namespace": self.name, "group": self.name}
-        if one.session_ms == SESSION_MS or (self.harmed is None and not self.ignores):
-            return counters.quiet([one.pod], one.pod.started, at, **place)
+        if running.session_ms == SESSION_MS or (self.harmed is None and not self.ignores):
+            return counters.quiet([running.pod], running.pod.started, at, **place)
         if self.harmed is None:
-            return counters.stormy([one.pod], one.pod.started, at, **place)
-        return self.left_by(one.pod, at, *self.harmed)
+            return counters.stormy([running.pod], running.pod.started, at, **place)
+        return self.left_by(running.pod, at, *self.harmed)
 
     async def begin(self) -> None:
         """Deploy the pods, and have the policy that is to try other values in a quarter of them."""

@@ -193,7 +193,7 @@ async def test_every_takeover_has_a_safe_exit(new_team: NewTeam, connections: ex
     missed = {appliers.FLUX.name, appliers.ARGO_CD.name, "set-env"}
     cast = [(way, looks) for way in WAYS for looks in (True, False) if looks or way.name in missed]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        teams = list(pool.map(lambda one: new_team(one[0].name), cast))
+        teams = list(pool.map(lambda part: new_team(part[0].name), cast))
     stories = [
         Story(team, way, Place(connections, team.name), looks) for team, (way, looks) in zip(teams, cast, strict=True)
     ]
@@ -214,7 +214,7 @@ async def _of_all(stories: list[Story], do: Callable[[Story], Awaitable[None]]) 
     """Do something for all at once; what fails says for whom."""
     limit = asyncio.Semaphore(6)
 
-    async def one(story: Story) -> None:
+    async def play(story: Story) -> None:
         async with limit:
             try:
                 await do(story)
@@ -223,4 +223,4 @@ async def _of_all(stories: list[Story], do: Callable[[Story], Awaitable[None]]) 
 
     async with asyncio.TaskGroup() as group:
         for story in stories:
-            group.create_task(one(story))
+            group.create_task(play(story))

@@ -226,31 +226,31 @@ def story(sandbox: Sandbox, operators: Operators) -> Iterator[Story]:
         fleet.kubectl("delete", "namespace", fleet.namespace, "--wait=false")
 
 
-def _play(told: Story) -> None:
-    fleet = told.fleet
-    told.until(lambda: told.shows("suspended", "Suspended"), "the suspension", timeout_s=60)
-    told.until(lambda: told.shows(ON_DELETE, "AtNextRestart"), "values for pods that somebody deletes", timeout_s=60)
-    told.on_delete_uids = _on_delete_uids(fleet)
+def _play(story: Story) -> None:
+    fleet = story.fleet
+    story.until(lambda: story.shows("suspended", "Suspended"), "the suspension", timeout_s=60)
+    story.until(lambda: story.shows(ON_DELETE, "AtNextRestart"), "values for pods that somebody deletes", timeout_s=60)
+    story.on_delete_uids = _on_delete_uids(fleet)
     landed = ("scaled", "renamed", "taken-out")
-    told.until(lambda: all(told.shows(item, "Applied") for item in landed), "three that stay up", timeout_s=120)
-    fleet.change(told.name("scaled"), {"replicas": 0})
+    story.until(lambda: all(story.shows(item, "Applied") for item in landed), "three that stay up", timeout_s=120)
+    fleet.change(story.name("scaled"), {"replicas": 0})
     renamed = written.container(fleet, "exec sleep infinity", name="main")
-    fleet.change(told.name("renamed"), renamed)
-    fleet.pause(told.name("taken-out"), paused=True)
+    fleet.change(story.name("renamed"), renamed)
+    fleet.pause(story.name("taken-out"), paused=True)
     env = [{"name": name, "$patch": "delete"} for name in written.CURE]
     fleet.kubectl(
-        *("patch", "deployment", told.name("taken-out"), f"--namespace={fleet.namespace}", "--type=strategic", "-p"),
+        *("patch", "deployment", story.name("taken-out"), f"--namespace={fleet.namespace}", "--type=strategic", "-p"),
         str({"spec": {"template": {"spec": {"containers": [{"name": "app", "env": env}]}}}}).replace("'", '"'),
     )
-    told.until(lambda: all(told.shows(item, "RolloutFailed") for item in STUCK), "two dead rollouts", timeout_s=150)
-    told.until(lambda: told.of("waits")[-1].written, "the turn of who waits", timeout_s=90)
-    told.on_delete_uids += _on_delete_uids(fleet)
+    story.until(lambda: all(story.shows(item, "RolloutFailed") for item in STUCK), "two dead rollouts", timeout_s=150)
+    story.until(lambda: story.of("waits")[-1].written, "the turn of who waits", timeout_s=90)
+    story.on_delete_uids += _on_delete_uids(fleet)
     fleet.kubectl("delete", "pod", f"{ON_DELETE}-0", f"--namespace={fleet.namespace}", "--wait=false")
-    told.until(lambda: told.shows("scaled", "ScaledToZero"), "no pods", timeout_s=90)
-    told.until(lambda: told.of("renamed")[-1].applied[0] == "Unknown", "no such container", timeout_s=90)
-    told.until(lambda: told.shows("taken-out", "TakenBack"), "values taken out", timeout_s=90)
-    told.until(lambda: told.shows("crashes-later", "RolloutFailed"), "a crash loop", timeout_s=90)
-    told.until(lambda: told.shows(ON_DELETE, "Applied"), "a deleted pod with the values", timeout_s=120)
+    story.until(lambda: story.shows("scaled", "ScaledToZero"), "no pods", timeout_s=90)
+    story.until(lambda: story.of("renamed")[-1].applied[0] == "Unknown", "no such container", timeout_s=90)
+    story.until(lambda: story.shows("taken-out", "TakenBack"), "values taken out", timeout_s=90)
+    story.until(lambda: story.shows("crashes-later", "RolloutFailed"), "a crash loop", timeout_s=90)
+    story.until(lambda: story.shows(ON_DELETE, "Applied"), "a deleted pod with the values", timeout_s=120)
 
 
 @pytest.mark.row("A4")

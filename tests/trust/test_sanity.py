@@ -50,19 +50,19 @@ def fleet(sandbox: Sandbox) -> Iterator[Fleet]:
     """All of them, with their policies in mode Apply and a short cooldown."""
     made: list[Team] = []
 
-    def team(purpose: str, settings: ConsumerSettings, first: str = "", *, told: bool = True) -> Team:
-        one = Team(sandbox, purpose)
-        made.append(one)
-        one.create()
-        sandbox.kafka.create_topic(one.name, scenario.PARTITIONS)
-        one.apply(manifest(one, settings, first, told=told))
-        return one
+    def team(purpose: str, settings: ConsumerSettings, first: str = "", *, stated: bool = True) -> Team:
+        new = Team(sandbox, purpose)
+        made.append(new)
+        new.create()
+        sandbox.kafka.create_topic(new.name, scenario.PARTITIONS)
+        new.apply(manifest(new, settings, first, stated=stated))
+        return new
 
     seconds = ConsumerSettings(session_timeout_ms=30, heartbeat_interval_ms=1_000, fetch_wait_ms=1_000)
     started = Fleet(
         ignoring=team("ignoring", scenario.STORMING, STORMS),
         claiming=team("claiming", scenario.HEALTHY, STORMS),
-        silent=team("silent", scenario.STORMING, STORMS, told=False),
+        silent=team("silent", scenario.STORMING, STORMS, stated=False),
         seconds=team("seconds", seconds, TAKES_SECONDS),
         shared=team("shared", scenario.HEALTHY),
     )
@@ -74,14 +74,14 @@ def fleet(sandbox: Sandbox) -> Iterator[Fleet]:
         item.delete()
 
 
-def manifest(team: Team, settings: ConsumerSettings, first: str = "", *, told: bool = True, name: str = "") -> str:
+def manifest(team: Team, settings: ConsumerSettings, first: str = "", *, stated: bool = True, name: str = "") -> str:
     """Return two consumers of the team's group.
 
     Args:
         team: whose group it is.
         settings: what the environment says.
         first: what a shell does before it becomes the consumer.
-        told: whether the environment says anything.
+        stated: whether the environment says anything.
         name: of the Deployment, if it is not the team's.
     """
     config, deployment = yaml.safe_load_all(team.consumer_manifest(team.name, settings))
@@ -90,7 +90,7 @@ def manifest(team: Team, settings: ConsumerSettings, first: str = "", *, told: b
     container = spec["template"]["spec"]["containers"][0]
     if first:
         container["command"] = ["sh", "-c", f'{first}; exec "$0" "$@"', *consumers.kafkajs_command()]
-    if not told:
+    if not stated:
         config["data"] = {}
     if name:
         config["metadata"]["name"] = deployment["metadata"]["name"] = name

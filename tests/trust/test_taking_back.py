@@ -144,8 +144,8 @@ def _full(fleet: Fleet, short: str) -> str:
     return fleet.names[NAMES.index(short)]
 
 
-def _by_short(fleet: Fleet, of: Callable[[str], Any]) -> dict[str, Any]:
-    return {short: of(name) for short, name in zip(NAMES, fleet.names, strict=True)}
+def _by_short(fleet: Fleet, fact: Callable[[str], Any]) -> dict[str, Any]:
+    return {short: fact(name) for short, name in zip(NAMES, fleet.names, strict=True)}
 
 
 def _is_back(policy: dict[str, Any]) -> bool:

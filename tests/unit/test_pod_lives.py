@@ -8,18 +8,18 @@ import pytest
 from tests.support.pod_lives import VARIABLE, Life, documents, lives, shared
 
 
-def event(version: int, name: str, kind: str = "MODIFIED", **told: Any) -> dict[str, Any]:
+def event(version: int, name: str, kind: str = "MODIFIED", **fields: Any) -> dict[str, Any]:
     """Return an event of a watch; `id`, `gated`, `phase`, `containers` and `leaving` say what the pod is like."""
-    env = [{"name": VARIABLE, "value": told["id"]}] if "id" in told else []
+    env = [{"name": VARIABLE, "value": fields["id"]}] if "id" in fields else []
     spec: dict[str, Any] = {"containers": [{"name": "app", "env": env}]}
-    if told.get("gated"):
+    if fields.get("gated"):
         spec["schedulingGates"] = [{"name": "g"}]
     metadata = {"name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
-    if told.get("leaving"):
+    if fields.get("leaving"):
         metadata["deletionTimestamp"] = "2026-03-01T12:00:00Z"
-    status: dict[str, Any] = {"phase": told.get("phase", "Running")}
-    if "container" in told:
-        status["containerStatuses"] = [{"state": {told["container"]: {}}}]
+    status: dict[str, Any] = {"phase": fields.get("phase", "Running")}
+    if "container" in fields:
+        status["containerStatuses"] = [{"state": {fields["container"]: {}}}]
     return {"type": kind, "object": {"metadata": metadata, "spec": spec, "status": status}}
 
 

@@ -49,7 +49,7 @@ def test_times_are_durations(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ("", "(whole file): "),
         ("- a", "(whole file): "),
@@ -120,12 +120,12 @@ def test_times_are_durations(tmp_path: Path) -> None:
         (MINIMAL + "intervall: 60s", "intervall: there is no such field; did you mean interval?"),
     ],
 )
-def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, told: str) -> None:
+def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, sentence: str) -> None:
     """File, field and rule in one message."""
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(tmp_path, text)
     assert str(tmp_path / "config.yaml") in str(caught.value)
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
 
 
 SASL = "mechanism: PLAIN, username: tuner, passwordFile: /password"
@@ -166,7 +166,7 @@ def test_nothing_is_granted_unless_it_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("grant", "field", "told"),
+    ("grant", "field", "sentence"),
     [
         ('{namespaces: [], groups: ["*"]}', "namespaces", "there are fewer entries than the minimum, 1; add some"),
         ("{namespaces: [shop]}", "groups", "this field is required; add it"),
@@ -179,16 +179,16 @@ def test_nothing_is_granted_unless_it_is_said(tmp_path: Path) -> None:
         ('{namespaces: [shop], groups: ["a\\n"]}', "groups.0", "must not hold control"),
     ],
 )
-def test_a_grant_that_would_mean_nothing_is_refused(tmp_path: Path, grant: str, field: str, told: str) -> None:
+def test_a_grant_that_would_mean_nothing_is_refused(tmp_path: Path, grant: str, field: str, sentence: str) -> None:
     """With the field, what it holds, and what to write."""
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(tmp_path, reached(f"grants: [{grant}]"))
     assert f"{CLUSTER}.grants.0.{field}: " in str(caught.value)
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("servers", "kept"),
+    ("servers", "addresses"),
     [
         ("kafka:9092", "kafka:9092"),
         ("a.example:9092, b.example:9093 ", "a.example:9092,b.example:9093"),
@@ -196,9 +196,11 @@ def test_a_grant_that_would_mean_nothing_is_refused(tmp_path: Path, grant: str, 
         ("127.0.0.1:65535", "127.0.0.1:65535"),
     ],
 )
-def test_brokers_are_hosts_with_ports(tmp_path: Path, servers: str, kept: str) -> None:
+def test_brokers_are_hosts_with_ports(tmp_path: Path, servers: str, addresses: str) -> None:
     """White space is dropped."""
-    assert loaded(tmp_path, MINIMAL.replace("kafka:9092", servers)).kafka.clusters["main"].bootstrap_servers == kept
+    assert (
+        loaded(tmp_path, MINIMAL.replace("kafka:9092", servers)).kafka.clusters["main"].bootstrap_servers == addresses
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) ->
 
 
 @pytest.mark.parametrize(
-    ("by", "told"),
+    ("by", "sentence"),
     [
         ("securityProtocol: TLS", f"{CLUSTER}.securityProtocol: 'TLS' is not one of the values; write PLAINTEXT, SSL"),
         ("securityProtocol: SASL_SSL", f"{CLUSTER}: securityProtocol SASL_SSL needs sasl, which is not set; add"),
@@ -283,11 +285,11 @@ def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) ->
         ("securityProtocol: SSL, tls: {caFile: 7}", f"{CLUSTER}.tls.caFile: 7 is not a path; write it as text"),
     ],
 )
-def test_what_does_not_go_together_is_told(tmp_path: Path, by: str, told: str) -> None:
+def test_what_does_not_go_together_is_told(tmp_path: Path, by: str, sentence: str) -> None:
     """Field, rule and fix; a password that stands in the file is not repeated."""
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(tmp_path, reached(by))
-    assert told in str(caught.value)
+    assert sentence in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
@@ -382,7 +384,7 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "sentence"),
     [
         ({"url": "http://"}, "prometheus.url: write host and port, like http://prometheus:9090: 'http://' is no"),
         ({"url": "http://:9090"}, "prometheus.url: write host and port, like http://prometheus:9090: 'http://:9090'"),
@@ -471,12 +473,14 @@ def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> No
         ({"maxAnswerBytes": "16Mi"}, "prometheus.maxAnswerBytes: '16Mi' is not a whole number; write digits alone"),
     ],
 )
-def test_what_of_prometheus_does_not_fit_is_named_by_field(files: Path, fields: dict[str, object], told: str) -> None:
+def test_what_of_prometheus_does_not_fit_is_named_by_field(
+    files: Path, fields: dict[str, object], sentence: str
+) -> None:
     """And no secret that stands in the wrong place is repeated."""
     text = prometheus(**fields).replace("FOLDER", str(files))
     with pytest.raises(InvalidSettingsError) as caught:
         loaded(files, text)
-    assert told.replace("FOLDER", str(files)) in str(caught.value)
+    assert sentence.replace("FOLDER", str(files)) in str(caught.value)
     assert "hidden" not in str(caught.value)
 
 

@@ -14,28 +14,28 @@ A, B, CONTROLLER = "operator-a", "operator-b", "deployment-controller"
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def write(at_s: float, user: str, resource: str = "deployments", **told: Any) -> Write:
+def write(at_s: float, user: str, resource: str = "deployments", **fields: Any) -> Write:
     """Return a write at a time; `asked` and `stored` are versions, `holder` is a lease's."""
     subresource = "status" if resource == "consumergrouppolicies" else ""
-    sent: dict[str, Any] = {"metadata": {"uid": "u", "resourceVersion": told.get("asked", "")}}
+    sent: dict[str, Any] = {"metadata": {"uid": "u", "resourceVersion": fields.get("asked", "")}}
     if resource == "leases":
-        sent = {"spec": {"holderIdentity": told.get("holder", f"{user}-1")}}
+        sent = {"spec": {"holderIdentity": fields.get("holder", f"{user}-1")}}
     return Write(
         user=user,
         verb="patch",
         resource=resource,
         subresource=subresource,
         namespace="red",
-        name=told.get("name", "red-000"),
+        name=fields.get("name", "red-000"),
         time=BEGAN + timedelta(seconds=at_s),
-        code=told.get("code", 200),
+        code=fields.get("code", 200),
         user_agent="",
         sent=sent,
         stored={
             "metadata": {
-                "uid": told.get("uid", "u"),
-                "resourceVersion": told.get("stored", ""),
-                "annotations": {ANNOTATION: told.get("note", "")},
+                "uid": fields.get("uid", "u"),
+                "resourceVersion": fields.get("stored", ""),
+                "annotations": {ANNOTATION: fields.get("note", "")},
             }
         },
     )

@@ -69,15 +69,15 @@ class Group:
 
 def kafka_exporter(now: Exposition, group: Group) -> None:
     """Write danielqsj/kafka_exporter's names."""
-    one = {"consumergroup": group.name}
-    now.set("kafka_consumergroup_members", "gauge", one, group.members)
+    by_group = {"consumergroup": group.name}
+    now.set("kafka_consumergroup_members", "gauge", by_group, group.members)
     for topic, partitions in group.topics().items():
         for partition in partitions:
-            labels = {**one, "topic": topic, "partition": partition[1]}
+            labels = {**by_group, "topic": topic, "partition": partition[1]}
             now.set("kafka_consumergroup_current_offset", "gauge", labels, group.committed[partition])
             now.set("kafka_consumergroup_lag", "gauge", labels, group.lag(partition))
         known = [partition for partition in partitions if group.committed[partition] != _NONE]
-        labels = {**one, "topic": topic}
+        labels = {**by_group, "topic": topic}
         # A partition without an offset lowers the sum by one, as there.
         offsets = sum(group.committed[partition] for partition in partitions)
         now.set("kafka_consumergroup_current_offset_sum", "gauge", labels, offsets)
@@ -86,31 +86,31 @@ def kafka_exporter(now: Exposition, group: Group) -> None:
 
 def kminion(now: Exposition, group: Group) -> None:
     """Write redpanda-data/kminion's names: the state is a label, and 1 means stable."""
-    one = {"group_id": group.name}
+    by_group = {"group_id": group.name}
     info = {"coordinator_id": group.coordinator, "protocol": group.assignor, "protocol_type": "consumer"}
     is_stable = float(group.state == "Stable")
-    now.set("kminion_kafka_consumer_group_info", "gauge", {**one, **info, "state": group.state}, is_stable)
-    now.set("kminion_kafka_consumer_group_members", "gauge", one, group.members)
-    now.set("kminion_kafka_consumer_group_empty_members", "gauge", one, group.idle_members)
+    now.set("kminion_kafka_consumer_group_info", "gauge", {**by_group, **info, "state": group.state}, is_stable)
+    now.set("kminion_kafka_consumer_group_members", "gauge", by_group, group.members)
+    now.set("kminion_kafka_consumer_group_empty_members", "gauge", by_group, group.idle_members)
     for topic, partitions in group.topics().items():
         lags = {partition: max(0, group.lag(partition)) for partition in partitions}
         for (_, number), lag in lags.items():
-            labels = {**one, "topic_name": topic, "partition_id": number}
+            labels = {**by_group, "topic_name": topic, "partition_id": number}
             now.set("kminion_kafka_consumer_group_topic_partition_lag", "gauge", labels, lag)
-        labels = {**one, "topic_name": topic}
+        labels = {**by_group, "topic_name": topic}
         now.set("kminion_kafka_consumer_group_topic_lag", "gauge", labels, sum(lags.values()))
 
 
 def otel_kafkametrics(now: Exposition, group: Group) -> None:
     """Write the names that the collector's kafkametrics receiver gets in Prometheus, where unit 1 is a ratio."""
-    one = {"group": group.name}
-    now.set("kafka_consumer_group_members", "gauge", one, group.members)
+    by_group = {"group": group.name}
+    now.set("kafka_consumer_group_members", "gauge", by_group, group.members)
     for topic, partitions in group.topics().items():
         for partition in partitions:
-            labels = {**one, "topic": topic, "partition": partition[1]}
+            labels = {**by_group, "topic": topic, "partition": partition[1]}
             now.set("kafka_consumer_group_offset_ratio", "gauge", labels, group.committed[partition])
             now.set("kafka_consumer_group_lag_ratio", "gauge", labels, group.lag(partition))
-        labels = {**one, "topic": topic}
+        labels = {**by_group, "topic": topic}
         now.set("kafka_consumer_group_lag_sum_ratio", "gauge", labels, sum(map(group.lag, partitions)))
 
 

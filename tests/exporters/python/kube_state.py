@@ -91,26 +91,26 @@ def _samples_of_container(container: Mapping[str, Any], labels: Mapping[str, obj
         yield f"{prefix}_timestamp", "gauge", labels, _seconds(last["finishedAt"])
 
 
-def samples_of_replicaset(one: Mapping[str, Any]) -> Iterator[Sample]:
+def samples_of_replicaset(replicaset: Mapping[str, Any]) -> Iterator[Sample]:
     """Yield what there is of one ReplicaSet."""
-    metadata, status = one["metadata"], one.get("status", {})
+    metadata, status = replicaset["metadata"], replicaset.get("status", {})
     labels = {"namespace": metadata["namespace"], "replicaset": metadata["name"]}
     owner: Mapping[str, Any] = next(iter(metadata.get("ownerReferences", ())), {})
     yield "kube_replicaset_owner", "gauge", {**labels, **_owner(owner)}, 1
     yield "kube_replicaset_created", "gauge", labels, _seconds(metadata["creationTimestamp"])
-    yield "kube_replicaset_spec_replicas", "gauge", labels, one["spec"]["replicas"]
+    yield "kube_replicaset_spec_replicas", "gauge", labels, replicaset["spec"]["replicas"]
     yield "kube_replicaset_status_replicas", "gauge", labels, status.get("replicas", 0)
     yield "kube_replicaset_status_ready_replicas", "gauge", labels, status.get("readyReplicas", 0)
 
 
-def samples_of_deployment(one: Mapping[str, Any]) -> Iterator[Sample]:
+def samples_of_deployment(deployment: Mapping[str, Any]) -> Iterator[Sample]:
     """Yield what there is of one Deployment."""
-    metadata, status = one["metadata"], one.get("status", {})
+    metadata, status = deployment["metadata"], deployment.get("status", {})
     labels = {"namespace": metadata["namespace"], "deployment": metadata["name"]}
     values = {
         "kube_deployment_created": _seconds(metadata["creationTimestamp"]),
         "kube_deployment_metadata_generation": metadata["generation"],
-        "kube_deployment_spec_replicas": one["spec"]["replicas"],
+        "kube_deployment_spec_replicas": deployment["spec"]["replicas"],
         "kube_deployment_status_observed_generation": status.get("observedGeneration", 0),
         "kube_deployment_status_replicas": status.get("replicas", 0),
         "kube_deployment_status_replicas_available": status.get("availableReplicas", 0),

@@ -40,17 +40,17 @@ def replicas(
 ) -> Iterator[tuple[Replica, Replica]]:
     """Two replicas that started at the same moment, registered as one."""
     folder = tmp_path_factory.mktemp("webhook")
-    one, two = (Replica(control_plane, folder, home, name, wire.port) for name in ("webhook-a", "webhook-b"))
-    splitter = Splitter([one.port, two.port])
+    first, second = (Replica(control_plane, folder, home, name, wire.port) for name in ("webhook-a", "webhook-b"))
+    splitter = Splitter([first.port, second.port])
     with registered(control_plane, home, splitter.port):
         try:
-            for replica in (one, two):
+            for replica in (first, second):
                 replica.start()
-            for replica in (one, two):
+            for replica in (first, second):
                 replica.await_ready()
-            yield one, two
+            yield first, second
         finally:
-            for replica in (one, two):
+            for replica in (first, second):
                 replica.process.stop()
             splitter.close()
 

@@ -110,7 +110,7 @@ def test_a_policy_says_how_values_are_tried(spec: dict[str, object], rules: Cana
 
 
 @pytest.mark.parametrize(
-    ("canary", "told"),
+    ("canary", "sentence"),
     [
         ({"share": "51%"}, "spec.rollout.canary.share: must be a whole share"),
         ({"share": "25"}, "spec.rollout.canary.share: must be a whole share"),
@@ -119,9 +119,9 @@ def test_a_policy_says_how_values_are_tried(spec: dict[str, object], rules: Cana
         ({"duration": "13h"}, "spec.rollout.canary.duration: duration must be 10s to 12h"),
     ],
 )
-def test_what_cannot_be_tried_is_refused(canary: dict[str, str], told: str) -> None:
+def test_what_cannot_be_tried_is_refused(canary: dict[str, str], sentence: str) -> None:
     """With the field, the value and the rule."""
-    with pytest.raises(InvalidPolicyError, match=told):
+    with pytest.raises(InvalidPolicyError, match=sentence):
         parsing.policy_of(manifests.policy(spec={"rollout": {"canary": canary}}))
 
 

@@ -189,7 +189,7 @@ def node_of(annotation: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("annotation", "told"),
+    ("annotation", "sentence"),
     [
         (int | str, r"^\.one: anyOf is not structural$"),
         (int | str | None, r"^\.one: anyOf is not structural$"),
@@ -199,9 +199,9 @@ def node_of(annotation: Any) -> dict[str, Any]:
         (Annotated[int, Field(lt=9)], r"^\.one: numeric exclusive bounds are not structural$"),
     ],
 )
-def test_what_kubernetes_would_refuse_is_refused_by_path(annotation: Any, told: str) -> None:
+def test_what_kubernetes_would_refuse_is_refused_by_path(annotation: Any, sentence: str) -> None:
     """A mistake in a model fails here, and not at an installation."""
-    with pytest.raises(crd.NotStructuralError, match=told):
+    with pytest.raises(crd.NotStructuralError, match=sentence):
         node_of(annotation)
 
 

@@ -62,7 +62,7 @@ def test_what_names_no_group_is_no_model() -> None:
 def test_what_would_be_the_first_to_go_is_not_even_taken() -> None:
     """To take it costs time, and a flood may be of old objects."""
     held: list[str] = []
-    choice = ModelChoice([("shop", "orders")], lambda one: held.append(one["metadata"]["name"]))
+    choice = ModelChoice([("shop", "orders")], lambda document: held.append(document["metadata"]["name"]))
     for number in range(10, 0, -1):
         choice.add(document("shop", "orders", f"orders-{number}", at=number))
     assert held == [f"orders-{number}" for number in range(10, 10 - PER_GROUP, -1)]

@@ -54,7 +54,7 @@ per_day = st.floats(1e-9, 1e3)
 rates = st.tuples(per_day, per_day).map(lambda both: Rate(min(both), max(both)))
 durations = st.builds(Duration, st.floats(-8, 15), st.floats(1e-3, 8), positives)
 rejections = st.builds(Rejected, st.sampled_from(RejectionReason), st.text(st.characters(codec="utf-8"), max_size=80))
-kept = st.builds(EarlierTail, tails(), positive, days, days, moments)
+earlier_tails = st.builds(EarlierTail, tails(), positive, days, days, moments)
 
 
 @st.composite
@@ -84,7 +84,7 @@ def quantities(draw: st.DrawFn) -> QuantityModel:
         group_days=draw(st.floats(0, 1)),
         largest_s=draw(st.none() | st.floats(0, 2**21)),
         tail=tail,
-        kept=draw(st.none() | kept) if isinstance(tail, Rejected) else None,
+        kept=draw(st.none() | earlier_tails) if isinstance(tail, Rejected) else None,
         median_s=draw(st.none() | st.floats(0, 2**21)),
         regime_since=draw(st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))),
         rate=draw(st.none() | rates),
@@ -115,9 +115,11 @@ def group_models(draw: st.DrawFn) -> GroupModel:
 
 
 @given(group_models())
-def test_a_model_comes_back_as_it_went(one: GroupModel) -> None:
+def test_a_model_comes_back_as_it_went(model: GroupModel) -> None:
     """Through JSON, bit by bit."""
-    assert model_documents.model_of(json.loads(json.dumps(model_documents.document_of(one), allow_nan=False))) == one
+    assert (
+        model_documents.model_of(json.loads(json.dumps(model_documents.document_of(model), allow_nan=False))) == model
+    )
 
 
 def test_an_object_of_an_older_version_is_read() -> None:
@@ -153,10 +155,10 @@ names = st.text("aA-._0f", min_size=1, max_size=6)
 
 
 @given(names, names, st.sampled_from(["", "main"]), st.sampled_from(["", "main"]))
-def test_no_two_groups_share_a_name(one: str, another: str, cluster: str, other: str) -> None:
+def test_no_two_groups_share_a_name(first: str, another: str, cluster: str, other: str) -> None:
     """Also those that only what a name cannot hold tells apart."""
-    assume((one, cluster) != (another, other))
-    assert model_documents.name_of(one, cluster) != model_documents.name_of(another, other)
+    assume((first, cluster) != (another, other))
+    assert model_documents.name_of(first, cluster) != model_documents.name_of(another, other)
 
 
 def test_a_plain_group_has_its_own_name_and_nobody_can_take_anothers() -> None:
@@ -255,14 +257,14 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "spoil"), BAD)
+@pytest.mark.parametrize(("sentence", "spoil"), BAD)
 def test_a_bad_document_is_told_with_field_rule_value_and_fix(
-    told: str, spoil: Callable[[dict[str, Any]], Any]
+    sentence: str, spoil: Callable[[dict[str, Any]], Any]
 ) -> None:
     """Nothing of it is used."""
     document = model_documents.document_of(fitted.model())
     spoil(document["spec"])
-    with pytest.raises(InvalidModelError, match=told) as refused:
+    with pytest.raises(InvalidModelError, match=sentence) as refused:
         model_documents.model_of(document)
     assert str(refused.value).startswith("ConsumerGroupModel shop/orders cannot be used: spec")
     assert str(refused.value).endswith(". Delete it, and the next fit writes it again")
@@ -307,9 +309,9 @@ def test_only_what_a_model_says_makes_it_different() -> None:
 
 def test_a_stored_model_that_cannot_be_read_is_replaced() -> None:
     """Whatever somebody wrote there."""
-    one, stored = fitted.model(), copy.deepcopy(model_documents.document_of(fitted.model()))
+    model, stored = fitted.model(), copy.deepcopy(model_documents.document_of(fitted.model()))
     tail_of(spec_of(stored))["shape"] = 3
-    assert model_documents.due(one, stored) == model_documents.document_of(one)
+    assert model_documents.due(model, stored) == model_documents.document_of(model)
 
 
 def test_a_rejected_tail_is_written_with_the_last_good_one() -> None:

@@ -141,7 +141,7 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "sentence"),
     [
         ({"groupId": None}, "spec.groupId: this field is required; add it"),
         ({"mode": "Turbo"}, "spec.mode: 'Turbo' is not one of the values; write Recommend, Initial or Apply"),
@@ -210,11 +210,11 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         ),
     ],
 )
-def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], told: str) -> None:
+def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], sentence: str) -> None:
     """An object stored under an older schema tells what to repair."""
     with pytest.raises(InvalidPolicyError) as caught:
         parsing.policy_of(manifests.policy(spec=spec))
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(sentence)
 
 
 def test_several_workloads_are_those_of_the_policys_namespace() -> None:

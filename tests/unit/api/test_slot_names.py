@@ -18,16 +18,16 @@ def member(name: str, whose: tuple[bool, int, int | None]) -> str:
     """Return a member's id, as Spring Kafka and Kafka Streams make it of their process's."""
     stateful, number, within = whose
     key = ObjectKey("shop", name)
-    one = slot_names.ordinal_id(UID, key, number) if stateful else slot_names.place_of(UID, key).id_of(number)
-    return one if within is None else f"{one}-{within}"
+    slot_id = slot_names.ordinal_id(UID, key, number) if stateful else slot_names.place_of(UID, key).id_of(number)
+    return slot_id if within is None else f"{slot_id}-{within}"
 
 
-@given(name=NAMES, one=WHOSE, other=WHOSE)
+@given(name=NAMES, first=WHOSE, other=WHOSE)
 def test_no_two_members_have_one_id_whatever_number_is_put_behind(
-    name: str, one: tuple[bool, int, int | None], other: tuple[bool, int, int | None]
+    name: str, first: tuple[bool, int, int | None], other: tuple[bool, int, int | None]
 ) -> None:
     """Slot 1 with member 1 is not slot 11, nor another slot."""
-    assert (member(name, one) == member(name, other)) == (one == other)
+    assert (member(name, first) == member(name, other)) == (first == other)
 
 
 @given(name=NAMES, whose=WHOSE)

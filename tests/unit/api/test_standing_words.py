@@ -12,7 +12,7 @@ def seen(count: int, pod: str = "a") -> Sentence:
     return say("{count} evictions of pod {pod}", count=Reading(count), pod=pod)
 
 
-def told(*each: str, may_stand: bool = True) -> list[str]:
+def shown(*each: str, may_stand: bool = True) -> list[str]:
     """Return the text in a place after each of several sentences."""
     words, standing, texts = NOTHING_KNOWN, None, []
     for sentence in each:
@@ -23,7 +23,7 @@ def told(*each: str, may_stand: bool = True) -> list[str]:
 
 def test_a_text_stands_while_only_readings_move() -> None:
     """And follows as soon as a fact does, with the readings of then."""
-    assert told(seen(1), seen(2), seen(3, "b"), seen(4, "b")) == [seen(1), seen(1), seen(3, "b"), seen(3, "b")]
+    assert shown(seen(1), seen(2), seen(3, "b"), seen(4, "b")) == [seen(1), seen(1), seen(3, "b"), seen(3, "b")]
 
 
 def test_a_text_follows_a_digit_of_a_fact_but_not_one_that_is_rounded_away() -> None:
@@ -32,17 +32,17 @@ def test_a_text_follows_a_digit_of_a_fact_but_not_one_that_is_rounded_away() -> 
         say("{share:.0%} of the day, {count} times", share=share, count=Reading(count))
         for count, share in enumerate((0.121, 0.124, 0.134))
     ]
-    assert told(*texts) == [texts[0], texts[0], texts[2]]
+    assert shown(*texts) == [texts[0], texts[0], texts[2]]
 
 
 def test_a_text_without_readings_is_compared_as_it_is() -> None:
     """A number in it is a fact like any other."""
-    assert told("1 of 3 pods", "2 of 3 pods") == ["1 of 3 pods", "2 of 3 pods"]
+    assert shown("1 of 3 pods", "2 of 3 pods") == ["1 of 3 pods", "2 of 3 pods"]
 
 
 def test_a_text_follows_where_it_is_about_something_else() -> None:
     """Other values, another policy: its readings are news."""
-    assert told(seen(1), seen(2), may_stand=False) == [seen(1), seen(2)]
+    assert shown(seen(1), seen(2), may_stand=False) == [seen(1), seen(2)]
 
 
 @pytest.mark.parametrize("now", [seen(2), seen(2, "b")])

@@ -11,7 +11,8 @@ pytestmark = pytest.mark.no_cover  # parses the whole product
 
 def test_no_figure_is_above_its_ceiling() -> None:
     """What was brought down stays down; the message says which figure rose, and what to do."""
-    measured = figures.measure(source.product(), source.pages(), glossary.parse(source.glossary_page()))
+    words = glossary.parse(source.glossary_page())
+    measured = figures.measure(source.product(), source.elsewhere(), source.pages(), words)
     complaints = list(goals.above_ceilings(measured.figures, goals.read_ceilings()))
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)

@@ -9,7 +9,7 @@ from tests.architecture.source import Module, Page
 
 pytestmark = pytest.mark.no_cover  # parses the whole product
 
-GLOSSARY = glossary.parse("| not | say instead |\n|---|---|\n| local `one`, word `anew` | a noun |\n")
+GLOSSARY = glossary.parse("| not | say instead |\n|---|---|\n| parameter `one`, local `one`, word `anew` | a noun |\n")
 
 
 def module(text: str, path: str = "operator/heartbeat_tuner/decision/gates.py") -> Module:
@@ -101,7 +101,8 @@ def test_all_figures_of_a_small_product() -> None:
         module("pass\n" * 301, "q/fuller.py"),
         module("one = 1\nfor_all = [one for one in ()]  # anew\n", "q/words.py"),
     ]
-    measured = figures.measure(product, [Page("README.md", "Begin anew,\n`anew`.\n")], GLOSSARY)
+    beside = [module("def test(_one: int) -> None:\n    one, other = 1, 2  # anew\n", "tests/few.py")]
+    measured = figures.measure(product, beside, [Page("README.md", "Begin anew,\n`anew`.\n")], GLOSSARY)
     assert measured.figures == {
         "input_spread": 1,
         "files_per_folder_max": 3,
@@ -110,6 +111,7 @@ def test_all_figures_of_a_small_product() -> None:
         "files_over_300": 1,
         "duplicate_names": 0,
         "glossary_findings": 3,
+        "names_elsewhere": 2,
         "product_lines": 41 + 121 + 300 + 301 + 2,
     }
     assert [length["name"] for length in measured.details["functions_over_40"]] == ["more", "much"]
@@ -120,12 +122,18 @@ def test_all_figures_of_a_small_product() -> None:
         ("q/words.py", 2),
         ("README.md", 1),
     ]
+    assert [(place["path"], place["line"], place["kind"]) for place in measured.details["names_elsewhere"]] == [
+        ("tests/few.py", 1, "parameter"),
+        ("tests/few.py", 2, "local"),
+    ]
 
 
 def test_what_is_measured_is_this_checkout() -> None:
     """The product with its decision, the rooms beside it, the pages; the glossary rules words out and is not judged."""
     assert {"operator/heartbeat_tuner/decision/pipeline.py"} <= {module.path for module in source.product()}
-    assert {"tests/architecture/figures.py", "bench/decide.py"} <= {module.path for module in source.elsewhere()}
+    assert {"tests/architecture/figures.py", "bench/decide.py", "docs/reference/generate.py"} <= {
+        module.path for module in source.elsewhere()
+    }
     read = {page.path for page in source.pages()}
     assert {"README.md", "CHANGELOG.md", "docs/explanation/architecture.md"} <= read
     assert source.GLOSSARY not in read

@@ -72,9 +72,9 @@ def test_a_play_tells_how_far_it_is() -> None:
 
 def test_the_same_seed_gives_the_same_play() -> None:
     """However often it is told on the way."""
-    one, two = (playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False) for _ in range(2))
+    first, second = (playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False) for _ in range(2))
     scene = playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False, progress=lambda _share: None)
-    assert one == two == scene
+    assert first == second == scene
 
 
 @pytest.mark.parametrize("members", [10_000, 300])

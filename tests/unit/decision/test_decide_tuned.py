@@ -47,8 +47,8 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
 def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any]) -> None:
     """Beside the recommendation, and counted; a mode that rolls nothing out stops nothing."""
 
-    def changed(of: DecisionInput) -> DecisionInput:
-        return dataclasses.replace(of, workload=dataclasses.replace(of.workload, **changes))
+    def changed(inputs: DecisionInput) -> DecisionInput:
+        return dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, **changes))
 
     rolled, new_pods = known(horizon=timedelta(hours=1)), known(mode=Mode.INITIAL)
     decision, usual, initial = (decide(inputs) for inputs in (changed(rolled), rolled, changed(new_pods)))
@@ -75,8 +75,8 @@ def test_a_poll_limit_falls_by_gaps_that_were_seen_for_long(
 ) -> None:
     """What runs once a night is not in a few hours of gaps, however long absences were watched; and by half at most."""
     patient = worlds.java_settings("45s", "3s", "30m")
-    of = known(patient, gap_days=gap_days, horizon=timedelta(days=365))
-    decision = decide(of, answer=_at_once)
+    inputs = known(patient, gap_days=gap_days, horizon=timedelta(days=365))
+    decision = decide(inputs, answer=_at_once)
     assert decision.verdict is Verdict.CHANGE
     assert decision.target is not None
     assert decision.target.session_timeout < timedelta(seconds=30)
@@ -84,9 +84,9 @@ def test_a_poll_limit_falls_by_gaps_that_were_seen_for_long(
     assert (None if decision.hold is None else decision.hold.reason) is held
 
 
-def _at_once(of: Question) -> Answer:
+def _at_once(question: Question) -> Answer:
     """Answer as ever, of a change that pays for its restarts."""
-    return dataclasses.replace(tuning.answer(of), wait_for_restart=False)
+    return dataclasses.replace(tuning.answer(question), wait_for_restart=False)
 
 
 def test_what_was_recommended_is_left_as_it_is() -> None:
@@ -161,8 +161,8 @@ class _Fixed:
     def __init__(self, target: LivenessSettings | None) -> None:
         self._target = target
 
-    def __call__(self, of: Question) -> Answer:
-        found = tuning.answer(of)
+    def __call__(self, question: Question) -> Answer:
+        found = tuning.answer(question)
         return dataclasses.replace(found, target=self._target, wait_for_restart=False, only_recommend=False)
 
 
@@ -206,13 +206,13 @@ def test_what_is_better_is_recommended_though_nothing_meets_the_objective() -> N
 )
 def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any], limit: str) -> None:
     """With several brokers KafkaJS beats up to a wait later; bounds that could not be read are Kafka's own."""
-    of = known_kafkajs(
+    inputs = known_kafkajs(
         worlds.settings("30s", "8s", "8s"),
         bounds=worlds.bounds(fetchWait=("8s", None)),
         objective=Objective(timedelta(seconds=most_s), 3.0),
     )
     beats = worlds.record(beat=worlds.seconds(8))
-    decision = decide(dataclasses.replace(of, record=beats, cluster=dataclasses.replace(of.cluster, **cluster)))
+    decision = decide(dataclasses.replace(inputs, record=beats, cluster=dataclasses.replace(inputs.cluster, **cluster)))
     assert decision.verdict is Verdict.INFEASIBLE
     assert limit in decision.finding.message
 
@@ -243,23 +243,23 @@ def test_an_eviction_of_the_last_hour_changes_no_answer(evictions: int, most_s: 
     quiet = known_kafkajs(objective=objective)
     target = decide(quiet).target
     assert target is not None
-    for of in (quiet, known_kafkajs(target, objective=objective)):
-        calm = decide(of)
-        once = decide(dataclasses.replace(of, record=worlds.record(evictions=evictions)))
+    for inputs in (quiet, known_kafkajs(target, objective=objective)):
+        calm = decide(inputs)
+        once = decide(dataclasses.replace(inputs, record=worlds.record(evictions=evictions)))
         assert (once.verdict, once.target, once.forecast) == (calm.verdict, calm.target, calm.forecast)
 
 
 def test_evictions_that_are_acted_on_count() -> None:
     """From three on, above the objective; and each of those that a longer record has."""
-    of = known_kafkajs()
-    assert of.workload.current is not None
+    inputs = known_kafkajs()
+    assert inputs.workload.current is not None
     for evictions, span, counted in (
         (2, timedelta(hours=23), 0),
         (3, timedelta(hours=1), 3),
         (1, timedelta(days=14), 1),
     ):
         seen = worlds.record(evictions=evictions, span=span)
-        asked = derived.question_of(of, seen, of.workload.current.settings)
+        asked = derived.question_of(inputs, seen, inputs.workload.current.settings)
         assert isinstance(asked, Question)
         assert asked.evictions == counted
 
@@ -268,8 +268,8 @@ def test_an_answer_is_found_once_while_nothing_changes() -> None:
     """A minute later the record is longer, and the question still the same."""
     memory, answers = AnswerCache(10), []
 
-    def counted(of: Question) -> Answer:
-        answers.append(memory.answer(of))
+    def counted(question: Question) -> Answer:
+        answers.append(memory.answer(question))
         return answers[-1]
 
     first = decide(known(), answer=counted)
@@ -285,13 +285,13 @@ def test_what_a_cure_brings_is_reckoned_once_while_its_storm_goes_on() -> None:
     """Each minute has more evictions, and the values are the same."""
     memory, forecasts = AnswerCache(10), []
 
-    def counted(of: Question, target: LivenessSettings | None) -> Forecast | None:
-        forecasts.append(memory.expected(of, target))
+    def counted(question: Question, target: LivenessSettings | None) -> Forecast | None:
+        forecasts.append(memory.expected(question, target))
         return forecasts[-1]
 
     for evictions in (50, 51):
-        of = dataclasses.replace(known(worlds.java_settings("10s")), record=worlds.record(evictions=evictions))
-        assert decide(of, expected=counted) == decide(of)
+        inputs = dataclasses.replace(known(worlds.java_settings("10s")), record=worlds.record(evictions=evictions))
+        assert decide(inputs, expected=counted) == decide(inputs)
     assert forecasts[0] is not None
     assert forecasts[1] is forecasts[0]
 
@@ -304,12 +304,12 @@ def test_a_model_that_says_nothing_of_absences_compares_no_values() -> None:
     assert "says nothing of absences" in decision.outlook
 
 
-def with_absences(of: DecisionInput, **changes: Any) -> DecisionInput:
+def with_absences(inputs: DecisionInput, **changes: Any) -> DecisionInput:
     """Return the same group of which a model saw other absences."""
-    assert isinstance(of.model, Fitted)
-    model = of.model.model
+    assert isinstance(inputs.model, Fitted)
+    model = inputs.model.model
     quantities = {**model.quantities, ABSENCE: dataclasses.replace(model.quantities[ABSENCE], **changes)}
-    return dataclasses.replace(of, model=Fitted("orders", dataclasses.replace(model, quantities=quantities)))
+    return dataclasses.replace(inputs, model=Fitted("orders", dataclasses.replace(model, quantities=quantities)))
 
 
 NOTHING_TO_FIT = Rejected(RejectionReason.NO_VALUES, "0 values")

@@ -155,7 +155,9 @@ def test_lost_ids_of_java_consumers_are_evictions() -> None:
     assert recorded(java(java_consumers(lost=2))).evictions == 6
 
 
-@pytest.mark.parametrize("quantity", [Quantity.FAILED_REBALANCES, Quantity.JOIN_ANSWERS], ids=lambda one: one.camel)
+@pytest.mark.parametrize(
+    "quantity", [Quantity.FAILED_REBALANCES, Quantity.JOIN_ANSWERS], ids=lambda quantity: quantity.camel
+)
 def test_without_counters_evictions_are_unknown_and_not_zero(quantity: Quantity) -> None:
     """The operator asks the broker for member ids there; from outside a storm would look healthy."""
     found = java_consumers()
@@ -247,13 +249,13 @@ def test_half_a_group_is_no_group(found: Answers) -> None:
 
 def test_what_somebody_says_goes_before_what_was_counted() -> None:
     """Partitions are dealt out as evenly as they go."""
-    of = java(assigned({0: 4, 1: 4, 2: 3}))
+    view = java(assigned({0: 4, 1: 4, 2: 3}))
     group = from_metrics.watched(
-        dataclasses.replace(of, stated=dataclasses.replace(of.stated, partitions=20, static=True))
+        dataclasses.replace(view, stated=dataclasses.replace(view.stated, partitions=20, static=True))
     ).group
     assert [member.partitions for member in group.members] == [7, 7, 6]
     assert all(member.instance_id for member in group.members)
-    group = from_metrics.unwatched(dataclasses.replace(of.stated, members=2, partitions=5), NOW).group
+    group = from_metrics.unwatched(dataclasses.replace(view.stated, members=2, partitions=5), NOW).group
     assert [member.partitions for member in group.members] == [3, 2]
 
 

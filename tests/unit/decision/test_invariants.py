@@ -140,7 +140,7 @@ def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> DecisionInput:
     return worlds.situation(
         has=worlds.workload(draw(settings(library)), rolling_out=draw(st.booleans())),
         seen=draw(records()),
-        of=draw(policies(library)),
+        policy=draw(policies(library)),
         on=draw(clusters()),
         model=draw(models()),
     )
@@ -149,125 +149,131 @@ def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> DecisionInput:
 situations = situations_of(sorted(measured.LIBRARIES))
 
 
-def now_of(of: DecisionInput) -> LivenessSettings:
+def now_of(inputs: DecisionInput) -> LivenessSettings:
     """Return what is set in a situation whose pods agree."""
-    assert of.workload.current is not None
-    return of.workload.current.settings
+    assert inputs.workload.current is not None
+    return inputs.workload.current.settings
 
 
 @given(situations)
-def test_a_target_satisfies_everything_or_there_is_none(of: DecisionInput) -> None:
+def test_a_target_satisfies_everything_or_there_is_none(inputs: DecisionInput) -> None:
     """Objective, bounds, broker and client: no recommendation leaves any of them."""
-    target = decide(of).target
+    target = decide(inputs).target
     if target is None:
         return
-    if target.session_timeout != now_of(of).session_timeout:
-        assert of.cluster.min_session_timeout <= target.session_timeout <= of.cluster.max_session_timeout
-        assert target.session_timeout <= of.policy.objective.max_detection_time
-    client = catalogue.client(of.policy.library)
-    assert set(target.by_setting) == set(of.policy.env_names)
-    for setting in liveness.changed(now_of(of), target):
-        bounds = of.policy.range_of(setting)
+    if target.session_timeout != now_of(inputs).session_timeout:
+        assert inputs.cluster.min_session_timeout <= target.session_timeout <= inputs.cluster.max_session_timeout
+        assert target.session_timeout <= inputs.policy.objective.max_detection_time
+    client = catalogue.client(inputs.policy.library)
+    assert set(target.by_setting) == set(inputs.policy.env_names)
+    for setting in liveness.changed(now_of(inputs), target):
+        bounds = inputs.policy.range_of(setting)
         assert bounds.min is None or target[setting] >= bounds.min
         assert bounds.max is None or target[setting] <= bounds.max
     assert client.violations(target) == ()
     assert target.heartbeat_interval < target.session_timeout
-    if liveness.changed(now_of(of), target) != (Setting.MAX_POLL_INTERVAL,):
-        assert target.session_timeout >= 3 * client.period(target, Circumstances(brokers=of.cluster.brokers)).longest
+    if liveness.changed(now_of(inputs), target) != (Setting.MAX_POLL_INTERVAL,):
+        assert (
+            target.session_timeout >= 3 * client.period(target, Circumstances(brokers=inputs.cluster.brokers)).longest
+        )
     assert not any(value % timedelta(milliseconds=1) for value in target.by_setting.values())
 
 
 @given(situations)
-def test_a_session_is_never_lowered(of: DecisionInput) -> None:
+def test_a_session_is_never_lowered(inputs: DecisionInput) -> None:
     """A record alone is no ground for tightening."""
-    target, now = decide(of).target, now_of(of)
+    target, now = decide(inputs).target, now_of(inputs)
     assert target is None or target.session_timeout >= now.session_timeout
     assert target is None or (target.max_poll_interval or timedelta(0)) >= (now.max_poll_interval or timedelta(0))
 
 
 @given(situations, st.integers(min_value=1, max_value=50))
-def test_more_evictions_never_give_a_shorter_session(of: DecisionInput, more: int) -> None:
+def test_more_evictions_never_give_a_shorter_session(inputs: DecisionInput, more: int) -> None:
     """Nor do they turn a cure into none."""
-    assert isinstance(of.record, Record)
-    worse = dataclasses.replace(of.record, evictions=of.record.evictions + more)
-    before, after = decide(of), decide(dataclasses.replace(of, record=worse))
+    assert isinstance(inputs.record, Record)
+    worse = dataclasses.replace(inputs.record, evictions=inputs.record.evictions + more)
+    before, after = decide(inputs), decide(dataclasses.replace(inputs, record=worse))
     if before.target is not None and after.verdict is not Verdict.INFEASIBLE:
         assert after.target is not None
         assert after.target.session_timeout >= before.target.session_timeout
 
 
 @given(situations_of(["java"]))
-def test_members_that_only_failed_to_poll_move_no_session(of: DecisionInput) -> None:
+def test_members_that_only_failed_to_poll_move_no_session(inputs: DecisionInput) -> None:
     """They beat all the while: a longer session would keep the dead, and nobody else."""
-    assert isinstance(of.record, Record)
-    silent = dataclasses.replace(of.record, evictions=0, rebalancing_share=None)
-    decision = decide(dataclasses.replace(of, record=silent))
-    assert decision.target is None or liveness.changed(now_of(of), decision.target) == (Setting.MAX_POLL_INTERVAL,)
+    assert isinstance(inputs.record, Record)
+    silent = dataclasses.replace(inputs.record, evictions=0, rebalancing_share=None)
+    decision = decide(dataclasses.replace(inputs, record=silent))
+    assert decision.target is None or liveness.changed(now_of(inputs), decision.target) == (Setting.MAX_POLL_INTERVAL,)
 
 
 @given(situations_of(["java"]))
-def test_a_poll_limit_covers_what_was_seen(of: DecisionInput) -> None:
+def test_a_poll_limit_covers_what_was_seen(inputs: DecisionInput) -> None:
     """A handler that took so long once may take so long again."""
-    assert isinstance(of.record, Record)
-    target = decide(of).target
-    if target is not None and Setting.MAX_POLL_INTERVAL in liveness.changed(now_of(of), target):
+    assert isinstance(inputs.record, Record)
+    target = decide(inputs).target
+    if target is not None and Setting.MAX_POLL_INTERVAL in liveness.changed(now_of(inputs), target):
         assert target.max_poll_interval is not None
-        assert of.record.longest_poll_gap is None or target.max_poll_interval >= 1.3 * of.record.longest_poll_gap
+        assert (
+            inputs.record.longest_poll_gap is None or target.max_poll_interval >= 1.3 * inputs.record.longest_poll_gap
+        )
 
 
 @given(situations)
-def test_nothing_is_decided_for_a_group_whose_values_are_the_brokers(of: DecisionInput) -> None:
+def test_nothing_is_decided_for_a_group_whose_values_are_the_brokers(inputs: DecisionInput) -> None:
     """What a KIP-848 group needs is shown, not written: its pods' env is not in force."""
-    theirs = dataclasses.replace(of, group=dataclasses.replace(of.group, consumer_protocol=True))
+    theirs = dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=True))
     decision = decide(theirs)
     assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
 
 
 @given(situations)
-def test_a_decision_is_a_function_of_its_situation(of: DecisionInput) -> None:
+def test_a_decision_is_a_function_of_its_situation(inputs: DecisionInput) -> None:
     """The same evidence gives the same answer, words included."""
-    assert decide(of) == decide(of)
+    assert decide(inputs) == decide(inputs)
 
 
 @given(situations)
-def test_a_target_in_force_with_a_clean_record_asks_for_nothing(of: DecisionInput) -> None:
+def test_a_target_in_force_with_a_clean_record_asks_for_nothing(inputs: DecisionInput) -> None:
     """A cure that works is not cured again; values that cannot hold, and that it leaves as they are, are named."""
-    target = decide(of).target
+    target = decide(inputs).target
     if target is None:
         return
-    cured = _at_rest(of, target)
+    cured = _at_rest(inputs, target)
     assert cured.target is None
     if cured.verdict not in LEAVES_THE_VALUES:
-        assert cured.finding.reason is _at_rest(of, now_of(of)).finding.reason is Reason.UNSOUND_SETTINGS
+        assert cured.finding.reason is _at_rest(inputs, now_of(inputs)).finding.reason is Reason.UNSOUND_SETTINGS
 
 
-def _at_rest(of: DecisionInput, values: LivenessSettings) -> Decision:
+def _at_rest(inputs: DecisionInput, values: LivenessSettings) -> Decision:
     """Decide on the same group with these values, after an hour in which nothing happened."""
     runs = worlds.workload(values)
-    return decide(dataclasses.replace(of, workload=runs, record=worlds.record(beat=worlds.usual_beat(of.policy, runs))))
+    return decide(
+        dataclasses.replace(inputs, workload=runs, record=worlds.record(beat=worlds.usual_beat(inputs.policy, runs)))
+    )
 
 
 @given(situations)
-def test_a_cadence_is_cured_once(of: DecisionInput) -> None:
+def test_a_cadence_is_cured_once(inputs: DecisionInput) -> None:
     """Deciding again on the cured settings never finds that cause again."""
-    target = decide(of).target
+    target = decide(inputs).target
     if target is None:
         return
-    again = decide(dataclasses.replace(of, workload=worlds.workload(target)))
+    again = decide(dataclasses.replace(inputs, workload=worlds.workload(target)))
     assert again.finding.reason is not Reason.CADENCE_EXCEEDS_SESSION
 
 
 @given(situations, st.sampled_from(Reason))
-def test_nothing_is_decided_from_the_unknown(of: DecisionInput, why: Reason) -> None:
+def test_nothing_is_decided_from_the_unknown(inputs: DecisionInput, why: Reason) -> None:
     """Whatever else is known, a missing measurement gives no value."""
-    decision = decide(dataclasses.replace(of, record=Unknown(why, "tried up")))
+    decision = decide(dataclasses.replace(inputs, record=Unknown(why, "tried up")))
     assert (decision.verdict, decision.target, decision.to_apply) == (Verdict.UNKNOWN, None, None)
 
 
 @given(situations)
-def test_a_model_may_ask_for_more_and_never_for_less(of: DecisionInput) -> None:
+def test_a_model_may_ask_for_more_and_never_for_less(inputs: DecisionInput) -> None:
     """Than is done without one; nor does it make an answer impossible, or ask where nothing is due."""
-    without, with_model = decide(dataclasses.replace(of, model=NO_MODEL)), decide(of)
+    without, with_model = decide(dataclasses.replace(inputs, model=NO_MODEL)), decide(inputs)
     assert with_model.finding == without.finding
     if without.target is None:
         assert with_model.verdict is without.verdict or without.advice.startswith("The values set already")
@@ -282,21 +288,21 @@ def test_a_model_may_ask_for_more_and_never_for_less(of: DecisionInput) -> None:
 
 
 @given(situations, st.text())
-def test_a_model_that_may_not_be_used_changes_no_value(of: DecisionInput, why: str) -> None:
+def test_a_model_that_may_not_be_used_changes_no_value(inputs: DecisionInput, why: str) -> None:
     """It is only told why."""
-    without = decide(dataclasses.replace(of, model=NO_MODEL))
-    refused = decide(dataclasses.replace(of, model=Unfitted(why)))
+    without = decide(dataclasses.replace(inputs, model=NO_MODEL))
+    refused = decide(dataclasses.replace(inputs, model=Unfitted(why)))
     assert refused == dataclasses.replace(without, outlook=f"No fitted model: {why}")
 
 
 @given(situations, milliseconds(1, 120_000))
-def test_a_longer_silence_never_gives_a_shorter_session(of: DecisionInput, more: timedelta) -> None:
+def test_a_longer_silence_never_gives_a_shorter_session(inputs: DecisionInput, more: timedelta) -> None:
     """More evidence of absence is no reason for less patience."""
-    assert isinstance(of.record, Record)
-    if of.record.longest_silence is None:
+    assert isinstance(inputs.record, Record)
+    if inputs.record.longest_silence is None:
         return
-    longer = dataclasses.replace(of.record, longest_silence=of.record.longest_silence + more)
-    before, after = decide(of), decide(dataclasses.replace(of, record=longer))
+    longer = dataclasses.replace(inputs.record, longest_silence=inputs.record.longest_silence + more)
+    before, after = decide(inputs), decide(dataclasses.replace(inputs, record=longer))
     if before.target is not None:
         infeasible = after.verdict is Verdict.INFEASIBLE
         assert infeasible or (
@@ -305,20 +311,20 @@ def test_a_longer_silence_never_gives_a_shorter_session(of: DecisionInput, more:
 
 
 @given(situations)
-def test_only_a_change_carries_values(of: DecisionInput) -> None:
+def test_only_a_change_carries_values(inputs: DecisionInput) -> None:
     """Healthy, infeasible and unknown have nothing to write; a change is one."""
-    decision = decide(of)
+    decision = decide(inputs)
     assert (decision.target is not None) is (decision.verdict is Verdict.CHANGE)
-    assert decision.target is None or decision.target != now_of(of)
+    assert decision.target is None or decision.target != now_of(inputs)
     doubted = decision.hold is decision.finding and decision.finding.reason in contradictions.REASONS
     assert decision.hold is None or decision.target is not None or doubted
 
 
 @given(situations, milliseconds(0, 86_399_999))
-def test_nothing_is_written_without_leave(of: DecisionInput, ago: timedelta) -> None:
+def test_nothing_is_written_without_leave(inputs: DecisionInput, ago: timedelta) -> None:
     """Recommend mode, suspension, a rollout or a recent change each hold any write."""
-    recent = Application(now_of(of), now_of(of), at=worlds.NOW - ago, workload_uid="workload-1")
-    cooling = dataclasses.replace(of, policy=dataclasses.replace(of.policy, application=recent))
+    recent = Application(now_of(inputs), now_of(inputs), at=worlds.NOW - ago, workload_uid="workload-1")
+    cooling = dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, application=recent))
     assert decide(cooling).to_apply is None
-    if of.policy.suspended or of.policy.mode is Mode.RECOMMEND or of.workload.rolling_out:
-        assert decide(of).to_apply is None
+    if inputs.policy.suspended or inputs.policy.mode is Mode.RECOMMEND or inputs.workload.rolling_out:
+        assert decide(inputs).to_apply is None

@@ -28,9 +28,9 @@ def record(*, evictions: int = 0, left: int = 0, gap_s: float | None = None, sil
     )
 
 
-def group(now: LivenessSettings, seen: Record, of: Policy | None = None) -> DecisionInput:
+def group(now: LivenessSettings, seen: Record, policy: Policy | None = None) -> DecisionInput:
     """Return the situation of a Java group."""
-    return worlds.situation(has=worlds.workload(now), seen=seen, of=of or worlds.java_policy())
+    return worlds.situation(has=worlds.workload(now), seen=seen, policy=policy or worlds.java_policy())
 
 
 def test_paused_processes_get_a_longer_session() -> None:

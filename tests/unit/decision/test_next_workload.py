@@ -58,9 +58,11 @@ def part(number: int, application: Application | None, **changes: Any) -> Worklo
     return dataclasses.replace(base, **{"applications": noted, **changes})
 
 
-def scene(*written: Application | None, of: dict[int, dict[str, Any]] | None = None) -> tuple[Policy, Workload]:
-    """Return a policy and its workloads, after these writes; `of` changes workloads by number."""
-    refs, changes = REFS[: len(written)], of or {}
+def scene(
+    *written: Application | None, parts_changed: dict[int, dict[str, Any]] | None = None
+) -> tuple[Policy, Workload]:
+    """Return a policy and its workloads, after these writes; `parts_changed` changes workloads by number."""
+    refs, changes = REFS[: len(written)], parts_changed or {}
     noted = {ref: application for ref, application in zip(refs, written, strict=True) if application is not None}
     newest = max(noted.values(), key=lambda application: application.at, default=None)
     policy = worlds.policy(workload=refs[0], workloads=refs, applications=noted, application=newest)
@@ -110,7 +112,7 @@ def test_nothing_goes_on_that_has_not_begun() -> None:
 )
 def test_the_next_waits_until_the_pods_before_it_stayed_ready(changes: dict[str, Any]) -> None:
     """Of all before it, not of the last alone."""
-    policy, workload = scene(change(0), None, of={0: changes})
+    policy, workload = scene(change(0), None, parts_changed={0: changes})
     young = dataclasses.replace(change(0), at=NOW - timedelta(minutes=5))
     policy = dataclasses.replace(policy, application=young, applications={REFS[0]: young})
     found = step(policy, workload)
@@ -132,7 +134,7 @@ def test_what_is_not_known_of_a_change_ends_it_for_now() -> None:
 
 def test_what_somebody_undid_in_one_workload_does_not_go_on() -> None:
     """By whatever way: its pods run with other values, and no rollout is under way."""
-    assert step(*scene(change(0), None, of={0: {"current": worlds.current(OLD)}})) is None
+    assert step(*scene(change(0), None, parts_changed={0: {"current": worlds.current(OLD)}})) is None
 
 
 @pytest.mark.parametrize(
@@ -163,11 +165,11 @@ def test_a_change_goes_back_from_the_newest_to_the_first() -> None:
 def test_the_next_goes_back_when_the_rollout_before_it_is_over_or_stuck() -> None:
     """What goes back must not wait for ever for pods that start no more."""
     rolling: dict[str, Any] = {"rolling_out": True, "rollout": Rollout(1, progressed=NOW - timedelta(minutes=1))}
-    found = step(*scene(change(0), reverted(1), of={1: rolling}))
+    found = step(*scene(change(0), reverted(1), parts_changed={1: rolling}))
     assert found is not None
     assert not found.is_due
     stuck = {**rolling, "rollout": Rollout(1, exceeded=True)}
-    found = step(*scene(change(0), reverted(1), of={1: stuck}))
+    found = step(*scene(change(0), reverted(1), parts_changed={1: stuck}))
     assert found is not None
     assert found.is_due
 
@@ -215,7 +217,9 @@ def test_at_most_one_workload_is_written_and_never_one_that_has_it(number: int, 
         written[number - 1] = reverted(number - 1)
     if not number:
         return
-    policy, workload = scene(*written, of={number - 1: {"rolling_out": rolls, "rollout": Rollout(1, progressed=NOW)}})
+    policy, workload = scene(
+        *written, parts_changed={number - 1: {"rolling_out": rolls, "rollout": Rollout(1, progressed=NOW)}}
+    )
     found = step(policy, workload)
     if found is None:
         return
@@ -236,14 +240,14 @@ def test_all_workloads_as_one_have_what_is_alike_in_all() -> None:
     assert (workload.current, workload.rollout.wanted) == (worlds.current(NEW), 2)
     _, differing = scene(change(0), None)
     assert differing.current is None
-    _, unknown = scene(change(0), change(1), of={1: {"current": None}})
+    _, unknown = scene(change(0), change(1), parts_changed={1: {"current": None}})
     assert unknown.current is None
 
 
 def test_what_one_workload_does_not_show_is_assumed_for_all() -> None:
     """So that no change rests on it."""
     by_default = worlds.current(NEW, ValueSource.DEFAULT)
-    _, workload = scene(change(0), change(1), of={1: {"current": by_default}})
+    _, workload = scene(change(0), change(1), parts_changed={1: {"current": by_default}})
     assert workload.current is not None
     assert Setting.SESSION_TIMEOUT in workload.current.assumed
 
@@ -252,24 +256,24 @@ def test_what_one_workload_does_not_show_is_assumed_for_all() -> None:
 def test_what_holds_one_workload_holds_all(number: int) -> None:
     """A rollout, a pause, a strategy that stops all pods at once."""
     changes: dict[str, Any] = {"paused": True, "rolling_out": True, "at_once": True, "strategy": Strategy.RECREATE}
-    _, workload = scene(change(0), change(1), of={number: changes})
+    _, workload = scene(change(0), change(1), parts_changed={number: changes})
     assert (workload.paused, workload.rolling_out, workload.at_once) == (True, True, True)
     assert (workload.strategy, workload.our_rollout) == (Strategy.RECREATE, False)
-    assert scene(change(0), change(1), of={number: {"partition": 2}})[1].partition == 2
+    assert scene(change(0), change(1), parts_changed={number: {"partition": 2}})[1].partition == 2
 
 
 def test_a_rollout_is_ours_where_every_one_that_goes_on_is() -> None:
     """Somebody's deploy of another workload may be the cure, or the harm."""
     ours: dict[str, Any] = {"rolling_out": True, "our_rollout": True}
-    assert scene(change(0), change(1), of={1: ours})[1].our_rollout
-    assert not scene(change(0), change(1), of={0: {"rolling_out": True}, 1: ours})[1].our_rollout
+    assert scene(change(0), change(1), parts_changed={1: ours})[1].our_rollout
+    assert not scene(change(0), change(1), parts_changed={0: {"rolling_out": True}, 1: ours})[1].our_rollout
 
 
 def test_a_change_of_any_template_makes_another_fingerprint() -> None:
     """What was proven of the values stands while all templates stay."""
     before = scene(change(0), change(1))[1].template
     assert scene(change(0), change(1))[1].template == before
-    assert scene(change(0), change(1), of={1: {"template": "t9"}})[1].template != before
+    assert scene(change(0), change(1), parts_changed={1: {"template": "t9"}})[1].template != before
 
 
 def test_a_change_is_in_the_templates_that_it_was_written_to() -> None:
@@ -278,9 +282,9 @@ def test_a_change_is_in_the_templates_that_it_was_written_to() -> None:
     newest = change(1)
     seen = workload_parts.as_written(policy, newest, workload, is_first=False)
     assert (seen.uid, seen.is_our_template) == ("uid-1", True)
-    deployed = scene(change(0), change(1), None, of={2: {"template": "t9", "is_our_template": False}})[1]
+    deployed = scene(change(0), change(1), None, parts_changed={2: {"template": "t9", "is_our_template": False}})[1]
     assert workload_parts.as_written(policy, newest, deployed, is_first=False).template == seen.template
-    deployed = scene(change(0), change(1), None, of={0: {"template": "t9", "is_our_template": False}})[1]
+    deployed = scene(change(0), change(1), None, parts_changed={0: {"template": "t9", "is_our_template": False}})[1]
     other = workload_parts.as_written(policy, newest, deployed, is_first=False)
     assert (other.template == seen.template, other.is_our_template) == (False, False)
     assert workload_parts.as_written(policy, newest, deployed, is_first=True).is_our_template

@@ -31,13 +31,13 @@ def of_consumer_protocol(inputs: DecisionInput) -> DecisionInput:
     return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=True))
 
 
-def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
+def spoke(inputs: DecisionInput) -> list[tuple[str, Reason]]:
     """Return the steps and gates of a decision that had something to say."""
-    return [(step.name, step.reason) for step in decide(of).trace if step.reason is not None]
+    return [(step.name, step.reason) for step in decide(inputs).trace if step.reason is not None]
 
 
 @pytest.mark.parametrize(
-    ("of", "steps_that_spoke"),
+    ("inputs", "steps_that_spoke"),
     [
         (BLIND, [("record_is_unknown", Reason.METRICS_STALE)]),
         (MIXED, [("pods_differ", Reason.ROLLOUT_IN_PROGRESS)]),
@@ -72,10 +72,12 @@ def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
         "a saving that waits",
     ],
 )
-def test_a_decision_carries_which_step_made_it(of: DecisionInput, steps_that_spoke: list[tuple[str, Reason]]) -> None:
+def test_a_decision_carries_which_step_made_it(
+    inputs: DecisionInput, steps_that_spoke: list[tuple[str, Reason]]
+) -> None:
     """And which gate holds it back."""
-    assert spoke(of) == steps_that_spoke
-    assert decide(of).decided_by == steps_that_spoke[0][0]
+    assert spoke(inputs) == steps_that_spoke
+    assert decide(inputs).decided_by == steps_that_spoke[0][0]
 
 
 def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() -> None:
@@ -127,7 +129,7 @@ def test_groups_that_are_decided_on_alike_share_their_trace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "of", "missing"),
+    ("step", "inputs", "missing"),
     [
         (steps.record_says_too_little, BLIND, "the record"),
         (steps.values_are_unreadable, MIXED, "what is set"),
@@ -137,16 +139,16 @@ def test_groups_that_are_decided_on_alike_share_their_trace() -> None:
     ],
 )
 def test_a_step_before_the_one_that_it_needs_is_an_error_of_the_program(
-    step: Step, of: DecisionInput, missing: str
+    step: Step, inputs: DecisionInput, missing: str
 ) -> None:
     """It never decides by what is not there."""
     with pytest.raises(StepOrderError, match=missing):
-        step(of, derived(of))
+        step(inputs, derived(inputs))
 
 
 def test_a_pipeline_whose_last_step_is_silent_is_an_error_of_the_program() -> None:
     """No group is left without a decision in silence."""
     short = Pipeline((steps.record_is_unknown,), (), (), (), (), (), (reviews.outlook_is_told,))
-    of = worlds.situation()
+    inputs = worlds.situation()
     with pytest.raises(NothingDecidedError, match="shop/orders"):
-        short.run(of, derived(of))
+        short.run(inputs, derived(inputs))

@@ -32,11 +32,11 @@ def found(diagnosis: Diagnosis) -> dict[str, DoctorSeverity]:
 
 def only(diagnosis: Diagnosis, name: str) -> DoctorFinding:
     """Return the one finding of this id."""
-    (one,) = [finding for finding in diagnosis.findings if finding.id == name]
-    return one
+    (finding,) = [finding for finding in diagnosis.findings if finding.id == name]
+    return finding
 
 
-@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda convention: convention.name)
 def test_a_group_that_its_exporter_tells_in_full_has_no_findings(convention: Convention) -> None:
     """Every exporter's own whole output is enough; else each of its users would be told to repair what is whole."""
     diagnosis = diagnosed(exported(convention), exported(convention, pod="orders-1"))
@@ -53,8 +53,8 @@ def test_a_group_that_its_exporter_tells_in_full_has_no_findings(convention: Con
     assert diagnosis.is_whole
 
 
-@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda one: one.name)
-@pytest.mark.parametrize("quantity", USES, ids=lambda one: one.camel)
+@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda convention: convention.name)
+@pytest.mark.parametrize("quantity", USES, ids=lambda quantity: quantity.camel)
 def test_each_missing_quantity_is_told_with_its_use_and_a_fix(convention: Convention, quantity: Quantity) -> None:
     """What a record cannot be made without is an error, what makes it poorer a warning."""
     if quantity not in convention.by_quantity:
@@ -119,7 +119,7 @@ def test_members_are_consumers_and_pods_those_that_still_run() -> None:
     assert (group.members, group.pods) == (2, ("orders-0",))
 
 
-@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", TUNED_CONVENTIONS, ids=lambda convention: convention.name)
 def test_two_groups_of_one_namespace_each_have_their_own_metrics(convention: Convention) -> None:
     """An exporter without a label of `client.id` must not give all metrics to the group that was read last."""
     diagnosis = diagnosed(exported(convention, "orders"), exported(convention, "payments", pod="payments-0"))
@@ -243,10 +243,10 @@ def test_unknown_names_beside_a_measured_group_are_no_news() -> None:
 def test_one_name_that_other_programs_have_too_is_nobodys_fault() -> None:
     """Two of them are a sign; and what may be consumers is said before that there are none."""
     joins, beats = stranger("db_consumer_joins_total"), stranger("db_consumer_heartbeats_total")
-    one = diagnosed(strangers=[joins])
-    assert found(one) == {"names-unknown": DoctorSeverity.INFO, "no-consumers": DoctorSeverity.ERROR}
-    assert [finding.id for finding in one.findings] == ["names-unknown", "no-consumers"]
-    assert "or of something else" in only(one, "names-unknown").message
+    result = diagnosed(strangers=[joins])
+    assert found(result) == {"names-unknown": DoctorSeverity.INFO, "no-consumers": DoctorSeverity.ERROR}
+    assert [finding.id for finding in result.findings] == ["names-unknown", "no-consumers"]
+    assert "or of something else" in only(result, "names-unknown").message
     assert only(diagnosed(strangers=[joins, beats]), "names-unknown").severity is DoctorSeverity.WARNING
 
 

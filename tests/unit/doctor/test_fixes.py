@@ -49,9 +49,9 @@ def applied(snippet: str, group: str, attribute: str) -> Iterator[dict[str, str]
 @pytest.mark.parametrize(
     "convention",
     [java_metrics.JMX_EXPORTER, java_metrics.STRIMZI, java_metrics.STRIMZI_BRIDGE],
-    ids=lambda one: one.name,
+    ids=lambda convention: convention.name,
 )
-@pytest.mark.parametrize("quantity", BEANS, ids=lambda one: one.camel)
+@pytest.mark.parametrize("quantity", BEANS, ids=lambda quantity: quantity.camel)
 def test_a_rule_gives_the_missing_quantity_the_exporters_name(convention: Convention, quantity: Quantity) -> None:
     """Pasted, it is read; a rule that makes other names would send a user in a circle."""
     fix = fixes.of_quantities(convention, [quantity])
@@ -68,8 +68,8 @@ def test_strimzis_rules_are_as_few_as_are_missing() -> None:
     assert len(yaml.safe_load(fixes.of_quantities(java_metrics.STRIMZI, list(BEANS)).snippet)["rules"]) == 3
 
 
-@pytest.mark.parametrize("convention", TUNED, ids=lambda one: one.name)
-@pytest.mark.parametrize("quantity", USES, ids=lambda one: one.camel)
+@pytest.mark.parametrize("convention", TUNED, ids=lambda convention: convention.name)
+@pytest.mark.parametrize("quantity", USES, ids=lambda quantity: quantity.camel)
 def test_what_is_to_be_pasted_is_whole_yaml_or_javascript(convention: Convention, quantity: Quantity) -> None:
     """Every exporter has a snippet for what is used; an integration test runs the JavaScript."""
     fix = fixes.of_quantities(convention, [quantity])

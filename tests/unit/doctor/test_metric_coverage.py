@@ -150,7 +150,7 @@ def test_what_is_around_other_pods_is_theirs() -> None:
         (java_metrics.OPENTELEMETRY, platform.JVM_OPENTELEMETRY),
         (java_metrics.JMX_EXPORTER, platform.JVM_CLIENT_JAVA),
     ],
-    ids=lambda one: one.name,
+    ids=lambda convention: convention.name,
 )
 def test_each_form_of_the_collectors_metrics_shows_its_pauses(convention: Convention, around: Convention) -> None:
     """And where it is missing, the fix is that exporter's."""

@@ -58,14 +58,14 @@ def test_readings_make_no_sentence_another(count: int, later: int, share: float,
 
 
 @given(st.floats(0.0, 1e6), st.floats(0.0, 1e6))
-def test_facts_count_as_rounded_as_they_are_shown(one: float, other: float) -> None:
+def test_facts_count_as_rounded_as_they_are_shown(amount: float, other: float) -> None:
     """Who reads the same is told the same."""
-    first, second = (say("it costs {cost:.2g}", cost=cost) for cost in (one, other))
+    first, second = (say("it costs {cost:.2g}", cost=cost) for cost in (amount, other))
     assert (identity(first) == identity(second)) is (first == second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("sentence", "other"),
     [
         (say("pod {pod}", pod="a"), say("pod {pod}", pod="b")),
         (say("{count} left", count=Reading(1)), say("{count} came", count=Reading(1))),
@@ -91,9 +91,9 @@ def test_facts_count_as_rounded_as_they_are_shown(one: float, other: float) -> N
         "readings in another order",
     ],
 )
-def test_another_fact_or_phrase_is_another_sentence(one: str, other: str) -> None:
+def test_another_fact_or_phrase_is_another_sentence(sentence: str, other: str) -> None:
     """Whatever the readings are."""
-    assert identity(one) != identity(other)
+    assert identity(sentence) != identity(other)
 
 
 def test_a_sentence_in_a_sentence_keeps_its_facts() -> None:

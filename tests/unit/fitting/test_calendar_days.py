@@ -43,13 +43,13 @@ def test_the_window_has_whole_days(hours: int, days: int) -> None:
     assert list(window) == sorted(window)
 
 
-@given(kept=DAYS)
-def test_what_is_not_kept_is_missing_newest_first(kept: set[date]) -> None:
+@given(present=DAYS)
+def test_what_is_not_kept_is_missing_newest_first(present: set[date]) -> None:
     """Nothing is asked for twice, and nothing outside the window."""
     window = calendar_days.window(D, timedelta(days=14))
-    missing = calendar_days.missing(window, kept)
-    assert set(missing) | (kept & set(window)) == set(window)
-    assert not set(missing) & kept
+    missing = calendar_days.missing(window, present)
+    assert set(missing) | (present & set(window)) == set(window)
+    assert not set(missing) & present
     assert list(missing) == sorted(missing, reverse=True)
 
 

@@ -26,7 +26,7 @@ def with_reading(**changes: object) -> FitOutcome:
 
 
 @pytest.mark.parametrize(
-    ("told", "status"),
+    ("fit_outcome", "status"),
     [
         (DONE, ExitStatus.DONE),
         (dataclasses.replace(DONE, stored=None), ExitStatus.DONE),
@@ -42,19 +42,19 @@ def with_reading(**changes: object) -> FitOutcome:
         (with_reading(read=(), empty=(D,)), ExitStatus.DONE),
     ],
 )
-def test_the_exit_status_says_whether_to_run_it_again(told: FitOutcome, status: ExitStatus) -> None:
+def test_the_exit_status_says_whether_to_run_it_again(fit_outcome: FitOutcome, status: ExitStatus) -> None:
     """0 all, 1 in part, 2 no model; a broken file that was read again is repaired."""
-    assert told.status is status
+    assert fit_outcome.status is status
 
 
 def test_rejected_tails_are_counted_by_their_reason() -> None:
     """They are no failure: there is nothing to be run again."""
     rejected = QuantityModel(3, 1.0, 1.0, 0.1, Rejected(RejectionReason.TOO_FEW_VALUES, "3 of 50"))
-    one = GroupModel(
+    model = GroupModel(
         "shop", "orders", "java", "", histogram.SCHEMA, D, D, 1, datetime(2026, 11, 21, tzinfo=UTC), "job-1",
         {"absence": rejected},
     )  # fmt: skip
-    assert outcome.counted([one, one]) == FitCounts(2, {}, {"absence": {RejectionReason.TOO_FEW_VALUES.value: 2}})
+    assert outcome.counted([model, model]) == FitCounts(2, {}, {"absence": {RejectionReason.TOO_FEW_VALUES.value: 2}})
 
 
 def test_the_summary_is_a_table() -> None:

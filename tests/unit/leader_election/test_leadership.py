@@ -292,10 +292,10 @@ Move = tuple[float, int, Step, bool, int]
 """When (true time) which candidate does what, whether it goes oddly, and by what its wall clock jumps before."""
 
 
-def life(number: int, one: Candidate, dice: random.Random) -> Iterator[Move]:
+def life(number: int, candidate: Candidate, dice: random.Random) -> Iterator[Move]:
     """Yield the moves of a candidate."""
     true_s = 0.0
-    for index, step in enumerate(itertools.islice(one.steps(), MOVES)):
+    for index, step in enumerate(itertools.islice(candidate.steps(), MOVES)):
         true_s += dice.choice(PAUSES_S) + (0 if index % STEPS else RETRY_S)
         yield true_s, number, step, dice.random() < 1 / 16, dice.randint(-5, 5)
 

@@ -44,7 +44,7 @@ def test_a_setting_without_a_variable_has_its_own_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "on", "told"),
+    ("now", "on", "sentence"),
     [
         (worlds.settings("5.999s"), BROKER, "group.min.session.timeout.ms is 6s"),
         (worlds.settings("6s"), BROKER, None),
@@ -59,11 +59,13 @@ def test_a_setting_without_a_variable_has_its_own_name() -> None:
     ],
 )
 def test_limits_are_the_brokers_where_they_are_known(
-    now: LivenessSettings, on: Cluster | None, told: str | None
+    now: LivenessSettings, on: Cluster | None, sentence: str | None
 ) -> None:
     """A member with another session never joins; and nobody runs with a session of 30 ms anywhere."""
     found = unreadable(now, on=on)
-    assert (found is not None and told is not None and told in found.message) or (found is None and told is None)
+    assert (found is not None and sentence is not None and sentence in found.message) or (
+        found is None and sentence is None
+    )
 
 
 def test_what_nobody_wrote_is_no_value_that_was_misread() -> None:

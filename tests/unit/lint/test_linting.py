@@ -55,14 +55,14 @@ def inspected(draw: st.DrawFn) -> Inspected:
     return Inspected.of(client, chosen, protocol=draw(st.sampled_from(client.protocols)))
 
 
-def found(of: Inspected, expected: Expectations = Expectations()) -> list[str]:  # noqa: B008 - it is frozen
+def found(inspected: Inspected, expected: Expectations = Expectations()) -> list[str]:  # noqa: B008 - it is frozen
     """Return the ids of what the rules find."""
-    return [finding.rule.id for finding in linting.lint(of, expected)]
+    return [finding.rule.id for finding in linting.lint(inspected, expected)]
 
 
-def ladder(of: Inspected, expected: Expectations) -> int:
+def ladder(inspected: Inspected, expected: Expectations) -> int:
     """Return how badly the session is too short for the beat; 0 if it is not."""
-    return max((BEAT_LADDER.index(rule) + 1 for rule in found(of, expected) if rule in BEAT_LADDER), default=0)
+    return max((BEAT_LADDER.index(rule) + 1 for rule in found(inspected, expected) if rule in BEAT_LADDER), default=0)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
@@ -74,8 +74,8 @@ def test_examples_are_found_as_documented(example: Example) -> None:
 @pytest.mark.parametrize(("count", "says_so"), [(1, False), (3, True)])
 def test_a_handler_that_blocks_message_after_message_is_said_to(count: int, *, says_so: bool) -> None:
     """The silence is that of all of them, which nobody would expect from the time of one."""
-    of = Inspected.of(catalogue.client("aiokafka"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
-    findings = linting.lint(of, Expectations(handler_time=timedelta(seconds=40), blocking_messages=count))
+    inspected = Inspected.of(catalogue.client("aiokafka"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
+    findings = linting.lint(inspected, Expectations(handler_time=timedelta(seconds=40), blocking_messages=count))
     message = next(finding.message for finding in findings if finding.rule is session_rules.HANDLER_OUTLASTS_SESSION)
     assert (f"each of {count} messages" in message) is says_so
 
@@ -98,8 +98,8 @@ def test_a_handler_that_blocks_message_after_message_is_said_to(count: int, *, s
 def test_two_ways_out_of_slow_handlers_are_shown(name: str, records: int | None, says: str) -> None:
     """With what the messages need then, and only where the library has the setting: 1.3 times 230 s is under 5 min."""
     others = OtherProperties(poll_records=records)
-    of = Inspected.of(catalogue.client(name), {Setting.MAX_POLL_INTERVAL: timedelta(minutes=5)}, others=others)
-    findings = linting.lint(of, Expectations(handler_time=timedelta(minutes=6)))
+    inspected = Inspected.of(catalogue.client(name), {Setting.MAX_POLL_INTERVAL: timedelta(minutes=5)}, others=others)
+    findings = linting.lint(inspected, Expectations(handler_time=timedelta(minutes=6)))
     (message,) = [finding.message for finding in findings if finding.rule is poll_rules.HANDLER_OUTLASTS_POLL]
     assert says in message
 
@@ -226,18 +226,22 @@ def test_the_libraries_own_defaults_are_no_worse_than_worth_knowing(name: str) -
 
 
 @given(inspected(), expectations)
-def test_what_is_suggested_holds(of: Inspected, expected: Expectations) -> None:
+def test_what_is_suggested_holds(inspected: Inspected, expected: Expectations) -> None:
     """The suggested values have neither errors nor warnings of their own, and they change something."""
-    findings = linting.lint(of, expected)
-    answer = suggestions.suggest(of, expected, findings)
+    findings = linting.lint(inspected, expected)
+    answer = suggestions.suggest(inspected, expected, findings)
     if not isinstance(answer, Remedy):
         return
     assert answer.changes or answer.removals
-    stored = {setting: of.values[setting] for setting in of.client.settings if of.origins[setting] == "given"}
+    stored = {
+        setting: inspected.values[setting]
+        for setting in inspected.client.settings
+        if inspected.origins[setting] == "given"
+    }
     new = {
         setting: value for setting, value in (stored | dict(answer.changes)).items() if setting not in answer.removals
     }
-    after = linting.lint(Inspected.of(of.client, new, protocol=of.protocol), expected)
+    after = linting.lint(Inspected.of(inspected.client, new, protocol=inspected.protocol), expected)
     assert [finding for finding in after if bad(finding)] == []
 
 
@@ -252,47 +256,49 @@ def misread(findings: Sequence[checked_settings.LintFinding]) -> bool:
 
 
 @given(inspected(), expectations)
-def test_whatever_is_bad_is_answered(of: Inspected, expected: Expectations) -> None:
+def test_whatever_is_bad_is_answered(inspected: Inspected, expected: Expectations) -> None:
     """An error or a warning comes with values that hold, or with the two numbers that collide; nothing else does.
 
     Nothing is derived from a value that was read in another unit.
     """
-    findings = linting.lint(of, expected)
+    findings = linting.lint(inspected, expected)
     found_bad = any(bad(finding) for finding in findings) and not misread(findings)
-    assert (suggestions.suggest(of, expected, findings) is not None) == found_bad
+    assert (suggestions.suggest(inspected, expected, findings) is not None) == found_bad
 
 
 @given(inspected(), expectations, durations_ms)
-def test_a_longer_session_is_never_worse_for_the_beat(of: Inspected, expected: Expectations, more: timedelta) -> None:
+def test_a_longer_session_is_never_worse_for_the_beat(
+    inspected: Inspected, expected: Expectations, more: timedelta
+) -> None:
     """More S only climbs down the ladder, where it is a session at all."""
-    assume(not misread(linting.lint(of, expected)))
+    assume(not misread(linting.lint(inspected, expected)))
     longer = dataclasses.replace(
-        of, values=dataclasses.replace(of.values, session_timeout=of.values.session_timeout + more)
+        inspected, values=dataclasses.replace(inspected.values, session_timeout=inspected.values.session_timeout + more)
     )
-    assert ladder(longer, expected) <= ladder(of, expected)
+    assert ladder(longer, expected) <= ladder(inspected, expected)
 
 
 @given(inspected(), expectations, durations_ms)
-def test_a_slower_handler_is_never_better(of: Inspected, expected: Expectations, more: timedelta) -> None:
+def test_a_slower_handler_is_never_better(inspected: Inspected, expected: Expectations, more: timedelta) -> None:
     """What a quick handler breaks, a slow one breaks, too."""
     assume(expected.handler_time is not None)
     assert expected.handler_time is not None
     slower = dataclasses.replace(expected, handler_time=expected.handler_time + more)
     far_out = {"huge-poll-interval", "tiny-poll-interval"}  # a slow handler explains a long limit
-    assert set(found(of, expected)) - far_out <= set(found(of, slower))
+    assert set(found(inspected, expected)) - far_out <= set(found(inspected, slower))
 
 
 @given(inspected(), expectations)
-def test_findings_come_worst_first(of: Inspected, expected: Expectations) -> None:
+def test_findings_come_worst_first(inspected: Inspected, expected: Expectations) -> None:
     """Who reads only the first line reads the worst."""
-    order = [list(LintSeverity).index(finding.rule.severity) for finding in linting.lint(of, expected)]
+    order = [list(LintSeverity).index(finding.rule.severity) for finding in linting.lint(inspected, expected)]
     assert order == sorted(order)
 
 
 @given(inspected(), expectations)
-def test_an_unseen_value_is_no_value(of: Inspected, expected: Expectations) -> None:
+def test_an_unseen_value_is_no_value(inspected: Inspected, expected: Expectations) -> None:
     """Where all is unseen, nothing is found but that, and what holds whatever the values are."""
-    unseen = Inspected.of(of.client, {}, unseen=of.client.settings)
+    unseen = Inspected.of(inspected.client, {}, unseen=inspected.client.settings)
     findings = linting.lint(unseen, expected)
     assert {finding.rule.id for finding in findings} <= {"setting-unseen", "hung-handler-unnoticed"}
     assert suggestions.suggest(unseen, expected, findings) is None
@@ -310,32 +316,32 @@ def test_rules_that_need_no_unseen_value_go_on(setting: Setting, left: list[str]
     """One hidden value does not hide what is wrong with the others."""
     values = {Setting.SESSION_TIMEOUT: 1_000, Setting.HEARTBEAT_INTERVAL: 333, Setting.FETCH_WAIT: 5_000}
     seen = {name: timedelta(milliseconds=ms) for name, ms in values.items() if name is not setting}
-    of = Inspected.of(catalogue.client("kafkajs"), seen, unseen=[setting])
-    assert found(of) == left
+    inspected = Inspected.of(catalogue.client("kafkajs"), seen, unseen=[setting])
+    assert found(inspected) == left
 
 
 def test_an_unseen_fetch_wait_of_a_client_that_beats_by_itself_is_no_matter() -> None:
     """Java's beat does not wait for the fetch: no rule needs it."""
-    of = Inspected.of(
+    inspected = Inspected.of(
         catalogue.client("java"),
         {Setting.SESSION_TIMEOUT: timedelta(seconds=45)},
         unseen=[Setting.FETCH_WAIT],
     )
-    assert found(of) == []
+    assert found(inspected) == []
 
 
 @pytest.mark.parametrize(("name", "asked"), [("kafkajs", True), ("aiokafka", False)])
 def test_an_unseen_rebalance_timeout_matters_where_a_handler_holds_up_the_rejoin(name: str, *, asked: bool) -> None:
     """Where the rejoin goes on beside handlers, no rule needs R."""
-    of = Inspected.of(catalogue.client(name), {}, unseen=[Setting.REBALANCE_TIMEOUT])
-    assert ("setting-unseen" in found(of, Expectations(handler_time=timedelta(seconds=1)))) is asked
+    inspected = Inspected.of(catalogue.client(name), {}, unseen=[Setting.REBALANCE_TIMEOUT])
+    assert ("setting-unseen" in found(inspected, Expectations(handler_time=timedelta(seconds=1)))) is asked
 
 
 def test_what_collides_is_named() -> None:
     """The reader knows which of the two numbers to change."""
-    of = Inspected.of(catalogue.client("kafkajs"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
+    inspected = Inspected.of(catalogue.client("kafkajs"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
     expected = Expectations(handler_time=timedelta(minutes=6))
-    answer = suggestions.suggest(of, expected, linting.lint(of, expected))
+    answer = suggestions.suggest(inspected, expected, linting.lint(inspected, expected))
     assert isinstance(answer, Infeasible)
     assert "at least 6m4s (longer than a member is silent while a handler runs, 6m3s)" in answer.message
     assert "--max-detection-time allows at most 5m" in answer.message

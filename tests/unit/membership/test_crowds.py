@@ -94,8 +94,8 @@ def test_twice_the_pods_are_twice_the_work(shape: Callable[[int], View]) -> None
     assert _calls(lambda: _rules(twice)) < GENEROUS * _calls(lambda: _rules(once))
 
 
-def _rank(one: SlotPod) -> tuple[bool, bool, Any, str]:
-    return one.is_over, one.gated, one.created_at, one.uid
+def _rank(pod: SlotPod) -> tuple[bool, bool, Any, str]:
+    return pod.is_over, pod.gated, pod.created_at, pod.uid
 
 
 def _bearer(pods: Sequence[SlotPod], token: str, number: int) -> SlotPod | None:

@@ -109,14 +109,16 @@ def test_free_slots_beyond_the_pool_are_given_up() -> None:
     assert settled(view(slots, [pod("b", 1)]), pool(1)) == [Remove(2, "v2"), Remove(4, "v4")]
 
 
-@pytest.mark.parametrize(("since_s", "kept"), [(-SESSION_S + 1, True), (-SESSION_S, False)])
-def test_a_slot_beyond_the_pool_is_kept_while_partitions_are_parked_under_its_id(since_s: float, *, kept: bool) -> None:
+@pytest.mark.parametrize(("since_s", "stays"), [(-SESSION_S + 1, True), (-SESSION_S, False)])
+def test_a_slot_beyond_the_pool_is_kept_while_partitions_are_parked_under_its_id(
+    since_s: float, *, stays: bool
+) -> None:
     """Who is scaled away and comes back within the session has them at once, by the same id."""
     seen = view([free(0), free(2, former="a", since_s=since_s)])
-    assert settled(seen, pool(1)) == ([] if kept else [Remove(2, "v2")])
+    assert settled(seen, pool(1)) == ([] if stays else [Remove(2, "v2")])
     again = claim("new", seen, pool(3), may_gate=True, now=at(0))
     assert isinstance(again, Claimed)
-    assert again.number == (2 if kept else 0)
+    assert again.number == (2 if stays else 0)
 
 
 @pytest.mark.parametrize("protocol", [pool(), kip848()])

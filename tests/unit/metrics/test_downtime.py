@@ -50,8 +50,8 @@ def test_a_container_that_was_started_anew_is_a_restart() -> None:
     started = {
         Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320, container="app"), scraped(320.0, 320, 990, container="app")]
     }
-    (one,) = restarts(partitions(CRASHED), started)
-    assert one == Restart("orders-0", "orders-0", 290.0, 320.0, None, Downtime(40.0, 60.0), in_place=True)
+    (restart,) = restarts(partitions(CRASHED), started)
+    assert restart == Restart("orders-0", "orders-0", 290.0, 320.0, None, Downtime(40.0, 60.0), in_place=True)
 
 
 def test_a_pod_that_came_back_by_its_name_was_replaced() -> None:
@@ -62,8 +62,8 @@ def test_a_pod_that_came_back_by_its_name_was_replaced() -> None:
         ([scraped(-60.0, 0, 990)], True),
     ):
         platform = {Quantity.CONTAINER_STARTED: containers, Quantity.POD_STARTED: pod_started}
-        (one,) = restarts(partitions(CRASHED), platform)
-        assert one.in_place is in_place
+        (restart,) = restarts(partitions(CRASHED), platform)
+        assert restart.in_place is in_place
 
 
 def test_kubernetes_knows_when_a_container_ended() -> None:
@@ -76,8 +76,8 @@ def test_kubernetes_knows_when_a_container_ended() -> None:
         Quantity.CONTAINER_ENDED: [scraped(297.0, 300, 990, container="app")],
         Quantity.POD_READY: [scraped(-40.0, 0, 320), scraped(341.0, 341, 990)],
     }
-    (one,) = restarts(partitions(CRASHED), platform)
-    assert (one.ended_s, one.ready_s, one.downtime) == (297.0, 341.0, Downtime(43.0, 53.0))
+    (restart,) = restarts(partitions(CRASHED), platform)
+    assert (restart.ended_s, restart.ready_s, restart.downtime) == (297.0, 341.0, Downtime(43.0, 53.0))
 
 
 def test_a_pod_may_be_ready_in_the_second_in_which_it_began() -> None:
@@ -117,8 +117,8 @@ def test_heartbeats_stand_in_for_partitions() -> None:
         [*((float(at_s), at_s / 5) for at_s in range(0, 300, 10)), (330.0, 0.0), (340.0, 2.0), (990.0, 99.0)]
     )
     started = {Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320), scraped(320.0, 320, 990)]}
-    (one,) = restarts({Quantity.HEARTBEATS: [beats]}, started)
-    assert one.downtime == Downtime(30.0, 50.0)
+    (restart,) = restarts({Quantity.HEARTBEATS: [beats]}, started)
+    assert restart.downtime == Downtime(30.0, 50.0)
 
 
 def test_a_pod_is_replaced_by_the_one_that_began_nearest_to_its_end() -> None:
@@ -131,8 +131,8 @@ def test_a_pod_is_replaced_by_the_one_that_began_nearest_to_its_end() -> None:
     )
     starts = {"orders-a": -60.0, "orders-b": 310.0, "orders-c": 480.0, "orders-d": -10.0}
     platform = {Quantity.POD_STARTED: [scraped(at_s, 0, 990, pod=pod) for pod, at_s in starts.items()]}
-    (one,) = restarts(observed, platform)
-    assert one == Restart("orders-a", "orders-b", 290.0, 310.0, None, Downtime(60.0, 80.0))
+    (restart,) = restarts(observed, platform)
+    assert restart == Restart("orders-a", "orders-b", 290.0, 310.0, None, Downtime(60.0, 80.0))
 
 
 def test_two_replaced_pods_have_two_successors() -> None:
@@ -155,8 +155,8 @@ def test_a_surge_loses_nothing() -> None:
     platform = {
         Quantity.POD_STARTED: [scraped(-60.0, 0, 990, pod="orders-a"), scraped(190.0, 190, 990, pod="orders-b")]
     }
-    (one,) = restarts(observed, platform)
-    assert one.downtime == Downtime(0.0, 0.0)
+    (restart,) = restarts(observed, platform)
+    assert restart.downtime == Downtime(0.0, 0.0)
 
 
 def test_a_pod_that_nobody_replaced_was_no_restart() -> None:
@@ -170,9 +170,9 @@ def test_a_process_that_is_not_back_yet_has_no_downtime() -> None:
     """It began, and nobody has seen it work: that is no zero, and no time either."""
     observed = partitions(working((0.0, 20.0, 300.0), (330.0, 9_999.0, 2_000.0)))
     platform = {Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320), scraped(320.0, 320, 990)]}
-    (one,) = restarts(observed, platform)
-    assert isinstance(one.downtime, Unknown)
-    assert one.downtime.reason is Reason.TOO_LITTLE_DATA
+    (restart,) = restarts(observed, platform)
+    assert isinstance(restart.downtime, Unknown)
+    assert restart.downtime.reason is Reason.TOO_LITTLE_DATA
 
 
 def test_a_restart_of_what_was_never_seen_is_not_told() -> None:

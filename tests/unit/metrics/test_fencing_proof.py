@@ -53,13 +53,13 @@ def rebalancing(
 
     labels = counters.labels(OLD.name, client_id="consumer-orders-1")
 
-    def of(values: Iterable[float]) -> list[Series]:
+    def series_of(values: Iterable[float]) -> list[Series]:
         return [Series.from_raw(labels, zip(times_s, values, strict=True))]
 
     return {
-        Quantity.REBALANCES: of(1.0 + sum(move <= at for move in moves_s) for at in times_s),
-        Quantity.PARTITIONS_LOST_LATENCY_MAX: of(shown(at, losses_s) for at in times_s),
-        Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX: of(shown(at, moves_s) for at in times_s),
+        Quantity.REBALANCES: series_of(1.0 + sum(move <= at for move in moves_s) for at in times_s),
+        Quantity.PARTITIONS_LOST_LATENCY_MAX: series_of(shown(at, losses_s) for at in times_s),
+        Quantity.PARTITIONS_ASSIGNED_LATENCY_MAX: series_of(shown(at, moves_s) for at in times_s),
     }
 
 
@@ -150,27 +150,27 @@ STREAMS = recording.read("jmx-1-streams-kip1071")
 
 
 def recorded(
-    begins_s: float, ends_s: float, of: Recording = RECORDED, counted: list[int] | None = None
+    begins_s: float, ends_s: float, recording: Recording = RECORDED, counted: list[int] | None = None
 ) -> HiddenFencings | None:
     """Return why fencings may be hidden in a stretch of a recording, in seconds since its beginning; count the losses.
 
     Args:
         begins_s: of the stretch.
         ends_s: of the stretch.
-        of: the recording.
+        recording: the recording.
         counted: gets how many losses were counted.
     """
     wanted = (Quantity.REBALANCES, *fencing_proof.SHOWN_BY)
     names = {JMX.by_quantity[quantity].names[0]: quantity for quantity in wanted}
     observed: Answers = {quantity: [] for quantity in names.values()}
-    for each in of.series:
+    for each in recording.series:
         if each.labels["__name__"] in names:
             pairs = ((at / 1000, float(value)) for at, value in zip(each.times_ms, each.values, strict=True))
             seen = [pair for pair in pairs if pair[0] <= ends_s]
             observed[names[each.labels["__name__"]]].append(Series.from_raw(each.labels, seen))
     pods = [
         dataclasses.replace(worlds.pod(started=datetime.fromtimestamp(facts["started_s"], UTC)), name=name)
-        for name, facts in of.meta["pods"].items()
+        for name, facts in recording.meta["pods"].items()
         if facts["started_s"] < begins_s
     ]
     if counted is not None:

@@ -44,16 +44,16 @@ def losing(*ages_s: float, poll_gap: float = 0.5, window_s: float = WINDOW_S) ->
 
     labels = counters.labels("orders-0", client_id="consumer-orders-1")
 
-    def of(values: Iterable[float]) -> list[Series]:
+    def series_of(values: Iterable[float]) -> list[Series]:
         return [Series.from_raw(labels, zip(times_s, values, strict=True))]
 
     return {
-        Quantity.HEARTBEATS: of((at - begins_s) // 5 for at in times_s),
-        Quantity.REBALANCES: of(1.0 for _ in times_s),
-        Quantity.REBALANCE_TIME: of(1.0 for _ in times_s),
-        Quantity.POLL_AGE: of(0.0 for _ in times_s),
-        Quantity.POLL_GAP_MAX: of(poll_gap if losses_s and at >= losses_s[0] else 0.5 for at in times_s),
-        Quantity.PARTITIONS_LOST_LATENCY_MAX: of(shown(at) for at in times_s),
+        Quantity.HEARTBEATS: series_of((at - begins_s) // 5 for at in times_s),
+        Quantity.REBALANCES: series_of(1.0 for _ in times_s),
+        Quantity.REBALANCE_TIME: series_of(1.0 for _ in times_s),
+        Quantity.POLL_AGE: series_of(0.0 for _ in times_s),
+        Quantity.POLL_GAP_MAX: series_of(poll_gap if losses_s and at >= losses_s[0] else 0.5 for at in times_s),
+        Quantity.PARTITIONS_LOST_LATENCY_MAX: series_of(shown(at) for at in times_s),
     }
 
 

@@ -110,7 +110,7 @@ def test_more_rebalancings_than_beats_are_not_less_than_no_eviction() -> None:
     assert recorded({**quiet(), Quantity.REBALANCE_NOTICES: announced_to_the_first()}).evictions == 0
 
 
-@pytest.mark.parametrize("quantity", counters.KAFKAJS.needed, ids=lambda one: one.camel)
+@pytest.mark.parametrize("quantity", counters.KAFKAJS.needed, ids=lambda quantity: quantity.camel)
 def test_what_is_not_exported_is_unknown_and_not_zero(quantity: Quantity) -> None:
     """Without the count of announced rebalances, say, two planned ones would look like evictions of everybody."""
     found = stormy()
@@ -123,7 +123,7 @@ def test_what_is_not_exported_is_unknown_and_not_zero(quantity: Quantity) -> Non
     assert f"tried query of {quantity.camel}" in answer.message
 
 
-@pytest.mark.parametrize("quantity", counters.KAFKAJS.needed, ids=lambda one: one.camel)
+@pytest.mark.parametrize("quantity", counters.KAFKAJS.needed, ids=lambda quantity: quantity.camel)
 def test_a_pod_that_lacks_a_quantity_is_not_observed(quantity: Quantity) -> None:
     """Half of a pod's counters tell nothing of it: it is named, and adds no eviction."""
     found = stormy()

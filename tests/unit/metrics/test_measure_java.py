@@ -54,11 +54,11 @@ def with_poll_gap(quantity: Quantity, pod: str, value: float, *, within: tuple[i
     """Return quiet series but for a poll gap of one pod, shown for some seconds around MIDWAY."""
     first, last = (MIDWAY.timestamp() + offset for offset in within)
 
-    def changed(one: Series) -> Series:
-        if one.labels["pod"] != pod:
-            return one
-        shown = ((at.time_s, value if first <= at.time_s <= last else at.value) for at in one.samples)
-        return Series.from_raw(one.labels, shown)
+    def changed(series: Series) -> Series:
+        if series.labels["pod"] != pod:
+            return series
+        shown = ((at.time_s, value if first <= at.time_s <= last else at.value) for at in series.samples)
+        return Series.from_raw(series.labels, shown)
 
     found = quiet()
     return {**found, quantity: [changed(item) for item in found[quantity]]}
@@ -231,7 +231,7 @@ def test_series_of_similar_groups_are_not_ours(group: str) -> None:
     assert answer.reason is Reason.NO_SERIES
 
 
-@pytest.mark.parametrize("quantity", JMX.needed, ids=lambda one: one.camel)
+@pytest.mark.parametrize("quantity", JMX.needed, ids=lambda quantity: quantity.camel)
 def test_a_missing_quantity_is_unknown(quantity: Quantity) -> None:
     """A rule file that drops one leaves nothing to say, and the query is named."""
     answer = ask({**quiet(), quantity: []})

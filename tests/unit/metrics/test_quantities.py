@@ -103,8 +103,8 @@ def test_a_cooperative_change_of_two_rounds_is_one() -> None:
 
 def test_outages_are_the_groups_and_poll_gaps_its_members() -> None:
     """All members wait for the same coordinator; each has its own handlers."""
-    one, other = everything(pod="orders-0"), everything(pod="orders-1")
-    found = quantities.measured(counters.together(one, other), PLATFORM)
+    first, other = everything(pod="orders-0"), everything(pod="orders-1")
+    found = quantities.measured(counters.together(first, other), PLATFORM)
     assert {row.pod for row in known(found.outages).observations} == {""}
     assert known(found.outages).count == 40  # the spike fell back to what stood before
     assert {row.pod for row in known(found.poll_gaps).observations} == {"orders-0", "orders-1"}

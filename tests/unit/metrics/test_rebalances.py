@@ -101,8 +101,8 @@ def test_a_client_that_was_made_anew_counts_what_it_joined() -> None:
 def test_the_two_rounds_of_a_cooperative_rebalance_are_one() -> None:
     """Partitions are given up in the first and handed out in the second, which may fall into the next scrape."""
     group = [member(3, 5, 5), member(3, 4, 5, pod="orders-1")]
-    (one,) = events(*group, cooperative=True)
-    assert (one.since_s, one.until_s, one.members) == (0.0, 60.0, 2)
+    (rebalance,) = events(*group, cooperative=True)
+    assert (rebalance.since_s, rebalance.until_s, rebalance.members) == (0.0, 60.0, 2)
     assert len(events(*group, cooperative=False)) == 2
     assert len(events(member(3, 4, 5), cooperative=True)) == 1
     assert len(events(member(3, 6), cooperative=True)) == 2
@@ -114,9 +114,9 @@ def test_the_two_rounds_of_a_cooperative_rebalance_are_one() -> None:
 )
 def test_a_rebalance_near_a_pods_start_or_end_is_planned(cause_s: float, planned: bool) -> None:  # noqa: FBT001 - column
     """90 s before the scrape that had not seen it yet, to 90 s after the one that had."""
-    (one,) = events(member(3, 3, 4), causes=[cause_s])
-    assert (one.since_s, one.until_s) == (30.0, 60.0)
-    assert one.planned is planned
+    (rebalance,) = events(member(3, 3, 4), causes=[cause_s])
+    assert (rebalance.since_s, rebalance.until_s) == (30.0, 60.0)
+    assert rebalance.planned is planned
 
 
 def test_pods_that_start_are_ready_and_end_are_causes_and_crashes_are_not() -> None:
@@ -165,7 +165,7 @@ def test_a_group_has_no_more_rebalances_than_its_members_counted(
     cooperative: bool,  # noqa: FBT001 - drawn
 ) -> None:
     """And no fewer than any single member did, but where two rounds are one."""
-    ordered = sorted(found, key=lambda one: (one.until_s, one.since_s))
+    ordered = sorted(found, key=lambda rebalance: (rebalance.until_s, rebalance.since_s))
     events = rebalances.events(ordered, latency_s=latency_s, cooperative=cooperative)
     by_member = {item.member: 0 for item in found}
     for item in found:

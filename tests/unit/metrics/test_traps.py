@@ -224,7 +224,9 @@ def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
         since=worlds.NOW - timedelta(minutes=50),
         now=worlds.NOW,
     )
-    found = record.measure(watched, observe(*CONSUMER_PROTOCOL), java_metrics.JMX_EXPORTER, query=lambda one: one.camel)
+    found = record.measure(
+        watched, observe(*CONSUMER_PROTOCOL), java_metrics.JMX_EXPORTER, query=lambda quantity: quantity.camel
+    )
     assert isinstance(found, Record), found
     assert found.unobserved_pods == ()
     stored = measure(*CONSUMER_PROTOCOL)

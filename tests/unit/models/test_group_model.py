@@ -49,12 +49,12 @@ def test_a_good_tail_needs_no_other() -> None:
 def test_nothing_is_kept_of_another_client_cluster_or_schema() -> None:
     """Nor where there was nothing."""
     for changes in ({"client": "java"}, {"cluster": "main"}, {"schema": 2}):
-        one = rejected(1, **changes)
-        assert keeping(one, GOOD) == one
-    one = rejected(1)
-    assert keeping(one, None) == one
-    assert keeping(one, fitted.model(quantities={})) == one
-    assert keeping(one, rejected(0)) == one
+        model = rejected(1, **changes)
+        assert keeping(model, GOOD) == model
+    model = rejected(1)
+    assert keeping(model, None) == model
+    assert keeping(model, fitted.model(quantities={})) == model
+    assert keeping(model, rejected(0)) == model
 
 
 def test_a_quantity_without_values_a_day_has_no_law() -> None:

@@ -21,7 +21,7 @@ OURS = Application(worlds.settings("15s"), worlds.settings("30s"), AT, "workload
 def failed(effect: Effect | None) -> FailedValues:
     """Return what a revert notes after a change that had this effect."""
     followed = FollowedChange(AT, AT, outcome=Outcome.WORSE, message="11 episodes", effect=effect)
-    inputs = dataclasses.replace(worlds.situation(of=worlds.policy(application=OURS)), followed=followed)
+    inputs = dataclasses.replace(worlds.situation(policy=worlds.policy(application=OURS)), followed=followed)
     written = application_for(Decided(inputs, decide(inputs)), NOW)
     assert written is not None
     (noted,) = written.failed

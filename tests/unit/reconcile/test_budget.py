@@ -40,12 +40,14 @@ def wants(
     saves: float | None = None,
     hold: Finding | None = None,
     namespace: str = "shop",
-    of: str = "",
+    workload_name: str = "",
 ) -> Decided:
-    """Return a decision to change a group, by a rollout of the workload `of`; no two policies share a group."""
-    workload = WorkloadRef("Deployment", ObjectKey(namespace, of or name), "app")
+    """Return a decision to change a group, by a rollout of its workload; no two policies share a group."""
+    workload = WorkloadRef("Deployment", ObjectKey(namespace, workload_name or name), "app")
     group_id = f"{namespace}-{name}"
-    situation = worlds.situation(of=worlds.policy(key=ObjectKey(namespace, name), group_id=group_id, workload=workload))
+    situation = worlds.situation(
+        policy=worlds.policy(key=ObjectKey(namespace, name), group_id=group_id, workload=workload)
+    )
     forecast = None
     if saves is not None:
         forecast = Forecast(prediction(100.0), prediction(100.0 - saves), None, None, None, Confidence.HIGH)
@@ -100,17 +102,17 @@ SOON = worlds.NOW + stages.MINUTE
 
 def rolled(**changes: Any) -> Workload:
     """Return a workload in a rollout whose newest change bears our name and our record, but for `changes`."""
-    of = dataclasses.replace(worlds.workload(rolling_out=True, ours=True), applications={"app": APPLICATION})
-    return dataclasses.replace(of, **changes)
+    base = dataclasses.replace(worlds.workload(rolling_out=True, ours=True), applications={"app": APPLICATION})
+    return dataclasses.replace(base, **changes)
 
 
 def under_way(
-    workload: Any, status: dict[str, Any] | None = None, *, of: Policy = APPLIED, known: Any = None, now: Any = SOON
+    workload: Any, status: dict[str, Any] | None = None, *, policy: Policy = APPLIED, known: Any = None, now: Any = SOON
 ) -> int:
     """Return how many rollouts are under way where there is one workload."""
-    bodies = {of.key: manifests.policy(status=status or DONE)}
-    remembered = {} if known is None else {of.key: known}
-    return len(budget.under_way([of], {of.key: workload}, bodies, known=remembered, now=now))
+    bodies = {policy.key: manifests.policy(status=status or DONE)}
+    remembered = {} if known is None else {policy.key: known}
+    return len(budget.under_way([policy], {policy.key: workload}, bodies, known=remembered, now=now))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ FORGED = dataclasses.replace(APPLICATION, at=worlds.NOW + stages.MINUTE)
 
 
 @pytest.mark.parametrize(
-    ("workload", "of", "known"),
+    ("workload", "policy", "known"),
     [
         (rolled(applications={}), APPLIED, None),  # the name alone
         (rolled(applications={"other": APPLICATION}), APPLIED, None),
@@ -146,20 +148,20 @@ FORGED = dataclasses.replace(APPLICATION, at=worlds.NOW + stages.MINUTE)
         (rolled(strategy=Strategy.ON_DELETE), APPLIED, None),
     ],
 )
-def test_a_rollout_that_is_not_surely_ours_holds_no_place(workload: Workload, of: Policy, known: Any) -> None:
+def test_a_rollout_that_is_not_surely_ours_holds_no_place(workload: Workload, policy: Policy, known: Any) -> None:
     """Whoever may write a workload may write our name and our record into it."""
-    assert under_way(workload, of=of, known=known) == 0
+    assert under_way(workload, policy=policy, known=known) == 0
 
 
 def test_what_the_operator_remembers_counts_before_any_status_says_it() -> None:
     """The answer to the write was lost, or the status was not written."""
-    assert under_way(rolled(), of=worlds.policy(), known=APPLICATION) == 1
+    assert under_way(rolled(), policy=worlds.policy(), known=APPLICATION) == 1
 
 
 def test_a_record_of_a_time_to_come_holds_no_place() -> None:
     """It would never be overdue."""
     far = dataclasses.replace(APPLICATION, at=worlds.NOW + timedelta(days=400))
-    assert under_way(rolled(applications={"app": far}), of=worlds.policy(application=far)) == 0
+    assert under_way(rolled(applications={"app": far}), policy=worlds.policy(application=far)) == 0
 
 
 @pytest.mark.parametrize(
@@ -192,8 +194,8 @@ def test_an_unreadable_workload_holds_its_place_no_longer_than_others() -> None:
 
 def test_a_workload_of_two_policies_is_rolled_out_once() -> None:
     """They tune two containers of it."""
-    one, other = (worlds.policy(key=ObjectKey("shop", name), application=APPLICATION) for name in ("one", "other"))
-    found = budget.under_way([one, other], {one.key: rolled(), other.key: rolled()}, {}, known={}, now=SOON)
+    first, other = (worlds.policy(key=ObjectKey("shop", name), application=APPLICATION) for name in ("one", "other"))
+    found = budget.under_way([first, other], {first.key: rolled(), other.key: rolled()}, {}, known={}, now=SOON)
     assert found == {("Deployment", ObjectKey("shop", "orders-consumer"))}
 
 
@@ -219,7 +221,7 @@ def of_fleet(limit: int, *names: str, namespace: str = "shop", shared: bool = Fa
 
 def test_no_namespace_has_more_than_half_of_the_places_where_there_are_others() -> None:
     """And who has fewer goes first."""
-    shop = [wants(name, Reason.DANGER, of=name) for name in "abcdef"]
+    shop = [wants(name, Reason.DANGER, workload_name=name) for name in "abcdef"]
     (town,) = [wants("z", Reason.DANGER, namespace="town")]
     assert budget.next_in_turn(shop, of_fleet(5, shared=True)) == shop[:3]
     assert budget.next_in_turn([*shop, town], of_fleet(5, "x", shared=True)) == [town, *shop[:2]]
@@ -234,7 +236,7 @@ def test_a_namespace_that_holds_more_than_its_share_counts_for_its_share() -> No
     """However many of its workloads look as if we rolled them out."""
     cure, many = wants("z", Reason.DANGER, namespace="town"), of_fleet(4, *"abcdefg", shared=True)
     assert budget.next_in_turn([cure], many) == [cure]
-    assert budget.next_in_turn([wants("z", Reason.DANGER, of="z")], many) == []
+    assert budget.next_in_turn([wants("z", Reason.DANGER, workload_name="z")], many) == []
     assert budget.next_in_turn([cure], of_fleet(4, *"abcd")) == []
 
 
@@ -271,7 +273,13 @@ def test_places_are_never_more_than_there_are(
             holders = places.holders | {("Deployment", ObjectKey(item, str(number)))}
             places = dataclasses.replace(places, holders=holders)
     wanting = budget.in_turn(
-        wants(str(number), Reason.DANGER if urgent else Reason.CHEAPER, saves=1.0, namespace=item, of=str(number))
+        wants(
+            str(number),
+            Reason.DANGER if urgent else Reason.CHEAPER,
+            saves=1.0,
+            namespace=item,
+            workload_name=str(number),
+        )
         for item, urgent, number in waiting
     )
     begun = budget.next_in_turn(wanting, places)

@@ -11,19 +11,19 @@ from tests.support.stages import CONSUMER, ORDERS, Stage
 
 
 @pytest.mark.parametrize(
-    ("cluster", "group", "reason", "told"),
+    ("cluster", "group", "reason", "sentence"),
     [
         ("nowhere", "orders", "ClusterNotConfigured", "clusterRef 'nowhere' names no Kafka cluster"),
         ("mian", "orders", "ClusterNotConfigured", "of the operator's configuration; did you mean main?"),
         ("other", "orders", "GroupNotFound", "Kafka cluster other knows no consumer group orders"),
     ],
 )
-async def test_names_that_lead_nowhere_are_told(cluster: str, group: str, reason: str, told: str) -> None:
+async def test_names_that_lead_nowhere_are_told(cluster: str, group: str, reason: str, sentence: str) -> None:
     """A person sees which name to correct."""
     stage = stages.storm(clusterRef=cluster, groupId=group)
     await stage.cycle()
     assert stage.condition("Ready") == ("False", reason)
-    assert told in stage.message("Ready")
+    assert sentence in stage.message("Ready")
     assert stage.policies.status_of(ORDERS)["verdict"] == "Unknown"
 
 

@@ -21,10 +21,10 @@ def stage(budget: float | None) -> Stage:
     return found
 
 
-async def recommended(of: Stage) -> tuple[str, str]:
+async def recommended(staged: Stage) -> tuple[str, str]:
     """Return H now and recommended, and the sentence."""
-    await of.cycle()
-    return of.policies.status_of(ORDERS)["summary"]["heartbeatInterval"], of.message("Recommended")
+    await staged.cycle()
+    return staged.policies.status_of(ORDERS)["summary"]["heartbeatInterval"], staged.message("Recommended")
 
 
 @pytest.mark.parametrize("budget", [None, 1_000.0])
@@ -37,11 +37,11 @@ async def test_without_a_budget_or_within_it_a_group_beats_as_it_should(budget: 
 
 async def test_a_budget_that_is_spent_holds_the_interval_and_says_so() -> None:
     """Cycle after cycle, in one status."""
-    of = stage(0.1)
-    interval, message = await recommended(of)
+    staged = stage(0.1)
+    interval, message = await recommended(staged)
     assert interval == "3s"
     assert "heartbeatInterval is not set below 3s: the heartbeats of Kafka cluster main have a budget of 0.1" in message
-    writes = of.policies.writes
+    writes = staged.policies.writes
     for _ in range(3):
-        await of.cycle()
-    assert of.policies.writes == writes
+        await staged.cycle()
+    assert staged.policies.writes == writes

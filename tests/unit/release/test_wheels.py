@@ -74,11 +74,11 @@ def test_a_wheel_that_the_lock_does_not_have_is_not_taken(index: Path) -> None:
     """Neither from the index, nor from a cache that somebody changed."""
     first = wheel(index, FILES[0])
     pins = [pin(first)]
-    (kept,) = wheels.get(pins, LINUX)
-    kept.write_bytes(kept.read_bytes() + b"changed")
+    (path,) = wheels.get(pins, LINUX)
+    path.write_bytes(path.read_bytes() + b"changed")
     with pytest.raises(ChecksumMismatchError, match=r"no wheel of fast that is in requirements/dev\.lock; delete it"):
         wheels.get(pins, LINUX)
-    kept.unlink()
+    path.unlink()
     with pytest.raises(ChecksumMismatchError, match="no wheel of fast"):
         wheels.get(pins, LINUX)
     with pytest.raises(SandboxError, match=r"cannot be downloaded, by pip: ERROR: THESE PACKAGES DO NOT MATCH"):

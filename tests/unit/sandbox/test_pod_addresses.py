@@ -8,8 +8,8 @@ from sandbox.node.addresses import Addresses
 
 def test_no_two_pods_share_an_address_across_nodes() -> None:
     """Two sandboxes on one machine would otherwise fight for the same address and port."""
-    with Addresses() as one, Addresses() as other:
-        taken = [addresses.take() for addresses in (one, other) for _ in range(600)]
+    with Addresses() as first, Addresses() as other:
+        taken = [addresses.take() for addresses in (first, other) for _ in range(600)]
     assert len(set(taken)) == len(taken)
     assert not any(ipaddress.ip_address(address) in ipaddress.ip_network("127.0.0.0/24") for address in taken)
     assert all(ipaddress.ip_address(address).is_loopback for address in taken)

@@ -35,9 +35,9 @@ def test_order_of_lines_does_not_matter() -> None:
         for bucket, count in Histogram.of(rng.lognormal(0, 1, 100)).to_counts().items()
     ]
     turned = [lines[place] for place in rng.permutation(len(lines))]
-    one, other = weighted(*lines, height=3), weighted(*turned, height=3)
-    assert np.array_equal(one.counts, other.counts)
-    assert np.array_equal(one.weight, other.weight)
+    ordered, other = weighted(*lines, height=3), weighted(*turned, height=3)
+    assert np.array_equal(ordered.counts, other.counts)
+    assert np.array_equal(ordered.weight, other.weight)
 
 
 def test_weighted_days_tell_more_than_their_sum() -> None:

@@ -131,9 +131,9 @@ def test_an_answer_takes_a_share_of_what_the_api_server_waits(asked: str, patien
 async def test_an_address_that_is_taken_is_said() -> None:
     """With the field's name."""
     (port,) = free_ports(1)
-    one, two = (AdmissionServer(_claimed, WebhookTelemetry(), certified.serving(MADE)) for _ in range(2))
-    await two.close()
-    await one.serve(LOOPBACK, port)
+    first, second = (AdmissionServer(_claimed, WebhookTelemetry(), certified.serving(MADE)) for _ in range(2))
+    await second.close()
+    await first.serve(LOOPBACK, port)
     with pytest.raises(InvalidSettingsError, match=f"admission: cannot listen on {LOOPBACK}:{port}"):
-        await two.serve(LOOPBACK, port)
-    await one.close()
+        await second.serve(LOOPBACK, port)
+    await first.close()

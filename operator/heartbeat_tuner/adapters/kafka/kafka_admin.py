@@ -101,15 +101,15 @@ class KafkaGroups:
         Raises:
             ClusterUnreachableError: the cluster did not answer, or lets nobody in with what the files hold.
         """
-        loop, threads, of = asyncio.get_running_loop(), self._threads[cluster], self._clusters[cluster]
+        loop, threads, reader = asyncio.get_running_loop(), self._threads[cluster], self._clusters[cluster]
         if cluster in self._rests:
             self._rests.pop(cluster).cancel()
         try:
             within_s = READING_S if within is None else within.total_seconds()
-            return await loop.run_in_executor(threads, of.describe, list(group_ids), within_s)
+            return await loop.run_in_executor(threads, reader.describe, list(group_ids), within_s)
         finally:
             if not self._ended.is_set():
-                self._rests[cluster] = loop.call_later(IDLE_S, threads.submit, of.rest)
+                self._rests[cluster] = loop.call_later(IDLE_S, threads.submit, reader.rest)
 
     async def cluster(self, cluster: str) -> Cluster:
         """Return the cluster's size and bounds, not older than `KEEP_BOUNDS_S`.

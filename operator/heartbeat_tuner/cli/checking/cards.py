@@ -177,8 +177,8 @@ def rules(client: Client) -> list[str]:
         )
     else:
         rules.append("It refuses to start with a heartbeat interval that is not below the session timeout.")
-    of = "the session timeout" if client.poll_limit_factor == 1 else "half of the session timeout"
-    rules += [f"It refuses to start with {client.names[setting]} below {of}." for setting in client.must_cover_session]
+    low = "the session timeout" if client.poll_limit_factor == 1 else "half of the session timeout"
+    rules += [f"It refuses to start with {client.names[setting]} below {low}." for setting in client.must_cover_session]
     own = "ignores those that it has" if client.ignores_broker_settings else "refuses to start with one of its own"
     rules += [
         f"In a group of the {protocol} protocol, session timeout and heartbeat interval are the broker's: it {own}."

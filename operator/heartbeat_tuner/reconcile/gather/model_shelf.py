@@ -98,8 +98,8 @@ class ModelShelf:
             return
         by_group: dict[tuple[str, str], list[Fitted | Unreadable]] = {}
         for unreadable in unfitted:
-            of = unreadable if isinstance(unreadable, Unreadable) else unreadable.model
-            by_group.setdefault((of.namespace, of.group), []).append(unreadable)
+            place = unreadable if isinstance(unreadable, Unreadable) else unreadable.model
+            by_group.setdefault((place.namespace, place.group), []).append(unreadable)
         if self._by_group is None:
             _log.info("models read", count=len(unfitted))
         self._by_group = by_group

@@ -17,9 +17,9 @@ NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 NAMES = ("heartbeat-tuner-webhook.heartbeat-tuner.svc", "127.0.0.1", "::1")
 
 
-def _stored(one: Certificates) -> Certificates | None:
+def _stored(parts: Certificates) -> Certificates | None:
     try:
-        return certificates.read(one.bundle, one.authority_key, one.server, one.server_key)
+        return certificates.read(parts.bundle, parts.authority_key, parts.server, parts.server_key)
     except UnusableError:
         return None
 
@@ -74,16 +74,16 @@ def test_what_somebody_edited_is_none(field: str, junk: bytes) -> None:
 
 def test_parts_that_do_not_belong_together_are_none() -> None:
     """Each by itself is good."""
-    one, two = certified.fresh(), certified.fresh()
+    first, second = certified.fresh(), certified.fresh()
     for field in ("bundle", "authority_key", "server", "server_key"):
-        assert _stored(dataclasses.replace(one, **{field: getattr(two, field)})) is None
+        assert _stored(dataclasses.replace(first, **{field: getattr(second, field)})) is None
     other_kind = ed25519.Ed25519PrivateKey.generate().private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    assert _stored(dataclasses.replace(one, server_key=other_kind)) is None
+    assert _stored(dataclasses.replace(first, server_key=other_kind)) is None
 
 
 def test_a_clock_that_is_a_little_behind_trusts_it() -> None:
     """The API server's."""
-    one = x509.load_pem_x509_certificate(certificates.renewed(None, NAMES, now=NOW).server)
-    assert one.not_valid_before_utc < NOW - timedelta(minutes=30)
+    certificate = x509.load_pem_x509_certificate(certificates.renewed(None, NAMES, now=NOW).server)
+    assert certificate.not_valid_before_utc < NOW - timedelta(minutes=30)

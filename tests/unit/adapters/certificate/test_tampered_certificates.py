@@ -26,19 +26,19 @@ MADE = certified.fresh()
 FIELDS = [field.name for field in dataclasses.fields(Certificates)]
 
 
-def _read(one: Certificates) -> Certificates | None:
+def _read(parts: Certificates) -> Certificates | None:
     """Read what somebody stored; only one kind of error may come of it."""
     try:
-        return certificates.read(one.bundle, one.authority_key, one.server, one.server_key)
+        return certificates.read(parts.bundle, parts.authority_key, parts.server, parts.server_key)
     except UnusableError:
         return None
 
 
-def _serves(one: Certificates) -> bool:
+def _serves(parts: Certificates) -> bool:
     """Whether a server can show it to a client."""
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = certified.trusting(one.bundle).wrap_bio(back, there, server_hostname=LOOPBACK)
-    server = certified.serving(one).wrap_bio(there, back, server_side=True)
+    client = certified.trusting(parts.bundle).wrap_bio(back, there, server_hostname=LOOPBACK)
+    server = certified.serving(parts).wrap_bio(there, back, server_side=True)
     for end in (client, server, client, server):
         try:
             end.do_handshake()
@@ -174,15 +174,15 @@ async def test_who_spoils_it_again_and_again_rotates_nothing() -> None:
 async def test_of_two_replicas_one_writes() -> None:
     """The other is refused, and reads what the first made."""
     api, clock = FakeApi(), FakeClock()
-    one, two = _replica(api, clock), _replica(api, clock)
-    await one.current()
-    await two.current()
+    first, second = _replica(api, clock), _replica(api, clock)
+    await first.current()
+    await second.current()
     api.spoil()
     api.refuses = WriteConflictError("the other was first")
     with pytest.raises(WriteConflictError):
-        await two.current()
-    made = await one.current()
-    assert await two.current() == made
+        await second.current()
+    made = await first.current()
+    assert await second.current() == made
 
 
 def test_a_name_that_is_not_among_its_own_gets_a_new_certificate() -> None:

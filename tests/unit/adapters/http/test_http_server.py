@@ -102,8 +102,8 @@ async def test_who_does_not_ask_is_hung_up_on(said: bytes, caplog: pytest.LogCap
     """Whatever it says instead, and nothing is logged of it."""
     caplog.set_level(logging.INFO)
     async with serving(Limits(connections=5, first_s=0.2, idle_s=30.0, answer_s=30.0)) as (server, port):
-        with Client(port) as one:
-            await until(one.say(said).is_over)
+        with Client(port) as client:
+            await until(client.say(said).is_over)
         await until(lambda: not server.connections)
     assert not caplog.records
 
@@ -113,9 +113,9 @@ async def test_who_says_no_more_is_hung_up_on() -> None:
     for idle_s, at_least in ((0.3, 0.2), (None, 0.0)):
         async with serving(Limits(connections=5, first_s=30.0, idle_s=idle_s, answer_s=30.0)) as (_, port):
             began_s = time.monotonic()
-            with Client(port) as one:
-                await until(one.say(ASKING).is_over)
-            assert b"hello" in one.said
+            with Client(port) as client:
+                await until(client.say(ASKING).is_over)
+            assert b"hello" in client.said
             assert time.monotonic() >= began_s + at_least
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.no_cover  # writes a page for each number
 SET = MetricPoint(exposed.SESSION_TIMEOUT, ("set",), 1.5)
 
 
-def told(telemetry: Telemetry, *keys: ObjectKey) -> None:
+def show(telemetry: Telemetry, *keys: ObjectKey) -> None:
     """Let a pass have found policies with one value each."""
     telemetry.cycle_finished(verdicts={}, writes={}, points=dict.fromkeys(keys, (SET,)), duration_s=0.1, overrun_s=0.0)
 
@@ -34,9 +34,9 @@ def policies(telemetry: Telemetry) -> set[str]:
 def test_a_policy_that_is_deleted_leaves_nothing() -> None:
     """Nor does one that another replica looks after now."""
     telemetry = Telemetry()
-    told(telemetry, ObjectKey("shop", "orders"), ObjectKey("shop", "payments"))
+    show(telemetry, ObjectKey("shop", "orders"), ObjectKey("shop", "payments"))
     assert policies(telemetry) == {"orders", "payments"}
-    told(telemetry, ObjectKey("shop", "payments"))
+    show(telemetry, ObjectKey("shop", "payments"))
     assert policies(telemetry) == {"payments"}
     telemetry.leadership_ended()
     assert policies(telemetry) == set()

@@ -104,7 +104,7 @@ async def test_the_page_is_what_the_client_writes() -> None:
         await telemetry.close()
     expected = prometheus_client.generate_latest(telemetry.registry).decode()
     shown, wanted = (list(text_string_to_metric_families(text)) for text in (body.decode(), expected))
-    assert sorted(shown, key=lambda one: one.name) == sorted(wanted, key=lambda one: one.name)
+    assert sorted(shown, key=lambda family: family.name) == sorted(wanted, key=lambda family: family.name)
     assert kind == prometheus_client.CONTENT_TYPE_LATEST
     assert b"\nheartbeat_tuner_leader 2.0\n" in body
     assert b"\nheartbeat_tuner_shards 3.0\n" in body

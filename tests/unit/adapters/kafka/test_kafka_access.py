@@ -53,7 +53,7 @@ def test_keys_do_not_show_themselves(mount: KafkaAccess) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "sentence"),
     [
         (b"\n", "is empty"),
         (b"", "is empty"),
@@ -61,20 +61,20 @@ def test_keys_do_not_show_themselves(mount: KafkaAccess) -> None:
         (b"s3\0cret", "holds a null character"),
     ],
 )
-def test_a_file_that_holds_no_secret_is_named(mount: KafkaAccess, content: bytes, told: str) -> None:
+def test_a_file_that_holds_no_secret_is_named(mount: KafkaAccess, content: bytes, sentence: str) -> None:
     """By its path, never by what it holds."""
     assert mount.password_file is not None
     mount.password_file.write_bytes(content)
     with pytest.raises(ClusterUnreachableError) as caught:
         kafka_access.read("main", mount)
-    assert str(caught.value) == f"Kafka cluster main: {mount.password_file} {told}"
+    assert str(caught.value) == f"Kafka cluster main: {mount.password_file} {sentence}"
     assert caught.value.__suppress_context__ or caught.value.__context__ is None  # the decoder's error holds the bytes
 
 
-@pytest.mark.parametrize(("name", "told"), [("gone", "No such file or directory"), ("", "Is a directory")])
-def test_a_file_that_cannot_be_read_is_named(mount: KafkaAccess, tmp_path: Path, name: str, told: str) -> None:
+@pytest.mark.parametrize(("name", "sentence"), [("gone", "No such file or directory"), ("", "Is a directory")])
+def test_a_file_that_cannot_be_read_is_named(mount: KafkaAccess, tmp_path: Path, name: str, sentence: str) -> None:
     """With what the system says."""
     path = tmp_path / name
     with pytest.raises(ClusterUnreachableError) as caught:
         kafka_access.read("main", dataclasses.replace(mount, ca_file=path))
-    assert str(caught.value) == f"Kafka cluster main: {path} cannot be read: {told}"
+    assert str(caught.value) == f"Kafka cluster main: {path} cannot be read: {sentence}"

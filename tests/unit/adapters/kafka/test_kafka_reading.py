@@ -103,17 +103,17 @@ def reader(*, within_s: float = WITHIN_S, ended: threading.Event | None = None) 
     return Limited(within_s, ended or threading.Event())
 
 
-def read(of: Limited, cluster: Coordinators, group_ids: list[str] = GROUPS) -> GroupReading[Any]:
+def read(limited: Limited, cluster: Coordinators, group_ids: list[str] = GROUPS) -> GroupReading[Any]:
     """Read once; each group is in one of the three parts of what comes out."""
-    found = of.read(cluster, group_ids, lambda _, answer: answer.result())
+    found = limited.read(cluster, group_ids, lambda _, answer: answer.result())
     assert sorted([*found.answered, *found.silent, *found.late]) == sorted(group_ids)
     return found
 
 
-def took_s(of: Limited, cluster: Coordinators) -> tuple[GroupReading[Any], float]:
+def took_s(limited: Limited, cluster: Coordinators) -> tuple[GroupReading[Any], float]:
     """Read once, with how long that took."""
     began = Coordinators.clock.now_s
-    found = read(of, cluster)
+    found = read(limited, cluster)
     return found, Coordinators.clock.now_s - began
 
 

@@ -30,18 +30,18 @@ async def check(version: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "sentence"),
     [
         ({"major": "1", "minor": "33"}, "1.33"),
         ({"major": "1", "minor": "29+", "gitVersion": "v1.29.3-eks-508b6b3"}, "1.29"),
         ({"major": "1", "minor": "9"}, "1.9"),
     ],
 )
-async def test_an_old_one_is_told_with_both_versions(version: dict[str, str], told: str) -> None:
+async def test_an_old_one_is_told_with_both_versions(version: dict[str, str], sentence: str) -> None:
     """As numbers, not as text: 1.9 is older than 1.34."""
     with pytest.raises(InvalidSettingsError) as caught:
         await check(version)
-    assert str(caught.value).startswith(f"the API server is Kubernetes {told}, and 1.34 or newer is needed; ")
+    assert str(caught.value).startswith(f"the API server is Kubernetes {sentence}, and 1.34 or newer is needed; ")
 
 
 @pytest.mark.parametrize(

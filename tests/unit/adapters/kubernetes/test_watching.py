@@ -38,9 +38,9 @@ def body(name: str, version: int, value: str = "x", *, place: str = "shop") -> d
     return {"metadata": metadata, "value": value}
 
 
-def event(kind: str, of: dict[str, Any]) -> bytes:
+def event(kind: str, body: dict[str, Any]) -> bytes:
     """Return a line of a watch."""
-    return json.dumps({"type": kind, "object": of}).encode() + b"\n"
+    return json.dumps({"type": kind, "object": body}).encode() + b"\n"
 
 
 class FakeSource:

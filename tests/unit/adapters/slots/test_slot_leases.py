@@ -142,13 +142,13 @@ def test_a_running_pod_is_read() -> None:
     """Its slot stands in its env, its claim in its annotation."""
     found = seen_pod(pod(containerStatuses=statuses({"running": {}}, restarts=1)))
     assert found is not None
-    one = found.pod
-    assert (found.place, one.slot, one.token, one.name, one.uid, one.version) == (
+    seen = found.pod
+    assert (found.place, seen.slot, seen.token, seen.name, seen.uid, seen.version) == (
         *(PLACE, 2, "t", "orders-consumer-5d4f-x"),
         *("p1", "9"),
     )
-    assert (one.created_at, one.bound, one.gated, one.restarted, one.is_over) == (NOW, True, False, True, False)
-    assert (one.deletion, one.end) == (None, None)
+    assert (seen.created_at, seen.bound, seen.gated, seen.restarted, seen.is_over) == (NOW, True, False, True, False)
+    assert (seen.deletion, seen.end) == (None, None)
 
 
 def test_a_pod_without_an_id_of_ours_is_of_no_interest() -> None:

@@ -48,13 +48,13 @@ class World:
         body: dict[str, Any] = {"metadata": metadata, "spec": {"holderIdentity": identity or None}}
         self.cluster.put(LEASES, where.namespace, where.id_of(number), body)
 
-    def pod(self, name: str, number: int, where: SlotPlace, *, of: str = "") -> None:
+    def pod(self, name: str, number: int, where: SlotPlace, *, deployment: str = "") -> None:
         """Store a pod that has a slot, of a Deployment or of nobody."""
-        owner = {"controller": True, "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{of}-7d"}
+        owner = {"controller": True, "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{deployment}-7d"}
         metadata = {
             "labels": {SLOT_LABEL: str(number), "pod-template-hash": "7d"},
             "creationTimestamp": "2026-03-02T12:00:00Z",
-            "ownerReferences": [owner] if of else [],
+            "ownerReferences": [owner] if deployment else [],
         }
         env = [{"name": "KAFKA_GROUP_INSTANCE_ID", "value": where.id_of(number)}]
         self.cluster.put(
@@ -91,7 +91,7 @@ async def test_slots_and_pods_are_followed_without_another_list(world: World) ->
     """Two lists a cycle are what this saves; a pod that belongs to nobody counts as well as a Deployment's."""
     for number in range(2):
         world.lease(number, place())
-    world.pod("a", 0, place(), of="orders")
+    world.pod("a", 0, place(), deployment="orders")
     world.pod("b", 1, place())
     assert seen(await world.read(place()), place()) == ([0, 1], ["a", "b"])
     gets, watches = len(world.cluster.gets), world.cluster.watches

@@ -53,9 +53,9 @@ def api() -> FakeApi:
     return FakeApi()
 
 
-async def take(api: FakeApi, of: CanaryTicket, taker: str = "r1") -> bool:
+async def take(api: FakeApi, ticket: CanaryTicket, taker: str = "r1") -> bool:
     """Take a ticket, as a replica of its own."""
-    return await KubernetesTickets(cast("KubernetesApi", api)).take(of, taker)
+    return await KubernetesTickets(cast("KubernetesApi", api)).take(ticket, taker)
 
 
 async def test_a_ticket_is_taken_once(api: FakeApi) -> None:

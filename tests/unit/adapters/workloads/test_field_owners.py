@@ -39,7 +39,7 @@ def found(entry: dict[str, Any], *claims: dict[str, Any]) -> Holdings:
 
 
 @pytest.mark.parametrize(
-    ("entry", "claims", "kept", "overruled", "empty"),
+    ("entry", "claims", "valid", "overruled", "empty"),
     [
         ({"value": "1"}, [OURS], {NAME: "1"}, {}, ()),
         ({"value": "1"}, [THEIRS], {}, {}, ()),
@@ -55,11 +55,11 @@ def found(entry: dict[str, Any], *claims: dict[str, Any]) -> Holdings:
     ],
 )
 def test_an_entry_is_kept_overruled_or_empty(
-    entry: dict[str, Any], claims: list[dict[str, Any]], kept: dict[str, str], overruled: dict[str, str], empty: Any
+    entry: dict[str, Any], claims: list[dict[str, Any]], valid: dict[str, str], overruled: dict[str, str], empty: Any
 ) -> None:
     """By who has the entry itself, and who its value."""
     held = found({"name": NAME, **entry}, *claims)
-    assert held.kept == ({"app": kept} if kept else {})
+    assert held.kept == ({"app": valid} if valid else {})
     assert held.overruled == ({"app": overruled} if overruled else {})
     assert held.empty == ({"app": empty} if empty else {})
     assert held.standing == {NAME: entry.get("value")}

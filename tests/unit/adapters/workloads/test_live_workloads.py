@@ -36,9 +36,9 @@ def policy(name: str = "orders", namespace: str = "shop") -> Policy:
     return worlds.policy(key=key, workload=WorkloadRef("Deployment", key, "app"))
 
 
-def fill(cluster: WatchedCluster, one: Policy, *, pods: int = 2, sources: tuple[str, ...] = ("settings",)) -> None:
+def fill(cluster: WatchedCluster, policy: Policy, *, pods: int = 2, sources: tuple[str, ...] = ("settings",)) -> None:
     """Store a Deployment, its pods and a ConfigMap."""
-    namespace, name = one.key.namespace, one.key.name
+    namespace, name = policy.key.namespace, policy.key.name
     env_from = [{"configMapRef": {"name": source}} for source in sources]
     containers = [{"name": "app", "env": [{"name": SESSION, "value": "45000"}], "envFrom": env_from}]
     spec = {"replicas": pods, "template": {"spec": {"containers": containers}}}
@@ -262,12 +262,12 @@ def _held(live: LiveWorkloads) -> tuple[dict[str, int], object, object, object]:
 
 
 async def _until_read(
-    live: LiveWorkloads, one: Policy, condition: Callable[[Workload | MissingWorkload], bool]
+    live: LiveWorkloads, policy: Policy, condition: Callable[[Workload | MissingWorkload], bool]
 ) -> None:
     for _ in range(500):
-        await live.cover([one])
+        await live.cover([policy])
         try:
-            if condition(await live.read(one)):
+            if condition(await live.read(policy)):
                 return
         except ApiServerError:
             pass  # the view is out of touch for a moment

@@ -85,11 +85,11 @@ def test_rollouts_are_counted(kind: str, annotations: dict[str, str], observed: 
 
 def pod(state: dict[str, Any], *, restarts: int = 0, ready: str = "False", **last: Any) -> dict[str, Any]:
     """Return a pod whose container is in a state."""
-    one = {"name": "app", "restartCount": restarts, "state": state, "lastState": last}
+    container = {"name": "app", "restartCount": restarts, "state": state, "lastState": last}
     conditions = [{"type": "Ready", "status": ready, "lastTransitionTime": "2026-03-02T11:00:05Z"}]
     return made.running_pod(
         metadata={"name": "orders-0", "uid": "u", "creationTimestamp": "2026-03-02T10:59:00Z"},
-        status={"podIP": "10.0.0.1", "conditions": conditions, "containerStatuses": [one]},
+        status={"podIP": "10.0.0.1", "conditions": conditions, "containerStatuses": [container]},
     )
 
 
@@ -98,7 +98,7 @@ ENDED = {"exitCode": 7}
 
 
 @pytest.mark.parametrize(
-    ("of", "expected"),
+    ("pod_object", "expected"),
     [
         (pod(RUNNING), None),
         (pod({"waiting": {"reason": "ContainerCreating"}}), None),
@@ -128,9 +128,9 @@ ENDED = {"exitCode": 7}
         ),
     ],
 )
-def test_why_a_pod_fails(of: dict[str, Any], expected: Failing | None) -> None:
+def test_why_a_pod_fails(pod_object: dict[str, Any], expected: Failing | None) -> None:
     """In words that stay while it crashes again and again."""
-    assert rollout_state.failing_pod(of) == expected
+    assert rollout_state.failing_pod(pod_object) == expected
 
 
 def test_a_pod_is_ready_since_the_later_of_its_condition_and_its_container() -> None:

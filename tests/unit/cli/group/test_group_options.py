@@ -224,11 +224,11 @@ def test_a_model_of_other_buckets_or_none_at_all_is_told(folder: Path) -> None:
 
 def test_models_of_two_places_are_asked_back(tmp_path: Path) -> None:
     """Nobody can guess which namespace, or which Kafka cluster, is meant."""
-    one = fresh(cluster="main")
-    two = [one, dataclasses.replace(one, namespace="bank")]
+    model = fresh(cluster="main")
+    two = [model, dataclasses.replace(model, namespace="bank")]
     result = run("recommend", *GROUP, "--models", str(written(tmp_path / "places", two)))
     assert (result.exit_code, "namespaces bank, shop; say --namespace" in said(result)) == (2, True)
-    two = [one, dataclasses.replace(one, cluster="other")]
+    two = [model, dataclasses.replace(model, cluster="other")]
     where = str(written(tmp_path / "clusters", two))
     result = run("recommend", *GROUP, "--models", where)
     assert (result.exit_code, "Kafka clusters main and other; say --cluster" in said(result)) == (2, True)

@@ -80,7 +80,7 @@ def test_evictions_of_java_members_are_lost_ids() -> None:
             Quantity.JOIN_ANSWERS: [counters.counter(first, began, NOW, lambda s: 1 + s // 600)],
         }
     )
-    seen = MetricsView(cases.told(), java_metrics.JMX_EXPORTER, observed, HOUR, NOW)
+    seen = MetricsView(cases.stated(), java_metrics.JMX_EXPORTER, observed, HOUR, NOW)
     found = metric_timelines.timeline(seen, ())
     assert found is not None
     assert len(found.evictions_s) == 6

@@ -30,7 +30,7 @@ def modern(session_s: float = 20, *, evictions: int = 9) -> DecisionInput:
     """
     now = worlds.java_settings(f"{session_s}s", "5s")
     inputs = worlds.situation(
-        of=worlds.java_policy(),
+        policy=worlds.java_policy(),
         has=worlds.workload(now),
         seen=worlds.record(evictions=evictions),
         on=dataclasses.replace(worlds.cluster(), consumer=BOUNDS, alters_groups=True),

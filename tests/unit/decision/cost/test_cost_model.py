@@ -45,11 +45,11 @@ def reckon(profile: Profile, sessions: Array = SESSIONS, **changes: Any) -> Cost
     return costs(profile, sessions_s=sessions, **{**usual, **changes})
 
 
-def same(one: Costs, other: Costs) -> None:
+def same(costs: Costs, other: Costs) -> None:
     """Hold that costs, rebalances and evictions are the same."""
-    assert one.gross_per_day == pytest.approx(other.gross_per_day, abs=1e-9)
-    assert one.rebalances_per_day == pytest.approx(other.rebalances_per_day, abs=1e-9)
-    assert one.evictions_per_month == pytest.approx(other.evictions_per_month, abs=1e-9)
+    assert costs.gross_per_day == pytest.approx(other.gross_per_day, abs=1e-9)
+    assert costs.rebalances_per_day == pytest.approx(other.rebalances_per_day, abs=1e-9)
+    assert costs.evictions_per_month == pytest.approx(other.evictions_per_month, abs=1e-9)
 
 
 @settings(max_examples=40)
@@ -74,8 +74,8 @@ def test_a_longer_session_evicts_less(profile: Profile) -> None:
 @given(groups, st.sampled_from(RATES), st.floats(1.0, 3.0))
 def test_what_happens_more_often_costs_more(profile: Profile, name: str, factor: float) -> None:
     """No cost and no eviction becomes less because something happens more often."""
-    one = getattr(profile, name)
-    more = dataclasses.replace(profile, **{name: dataclasses.replace(one, per_day=factor * one.per_day)})
+    process = getattr(profile, name)
+    more = dataclasses.replace(profile, **{name: dataclasses.replace(process, per_day=factor * process.per_day)})
     before, after = reckon(profile), reckon(more)
     assert np.all(after.gross_per_day >= before.gross_per_day * (1 - 1e-9) - 1e-6)
     assert np.all(after.evictions_per_month >= before.evictions_per_month * (1 - 1e-9) - 1e-6)
@@ -122,15 +122,15 @@ def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
 @given(groups, happenings)
 def test_two_causes_cost_what_both_cost(profile: Profile, more: FailureProcess) -> None:
     """A cause that is two in one costs as much as the two, each for itself."""
-    one = dataclasses.replace(profile, hangs=NEVER)
-    total = one.pauses.per_day + more.per_day
+    first = dataclasses.replace(profile, hangs=NEVER)
+    total = first.pauses.per_day + more.per_day
     if total == 0:
         return
-    parts = [(one.pauses.per_day / total, one.pauses.law), (more.per_day / total, more.law)]
-    both = dataclasses.replace(one, pauses=FailureProcess(total, Law.mixture(parts)))
-    alone = reckon(dataclasses.replace(one, pauses=more)).gross_per_day
-    without = reckon(dataclasses.replace(one, pauses=NEVER)).gross_per_day
-    assert reckon(both).gross_per_day == pytest.approx(reckon(one).gross_per_day + alone - without)
+    parts = [(first.pauses.per_day / total, first.pauses.law), (more.per_day / total, more.law)]
+    both = dataclasses.replace(first, pauses=FailureProcess(total, Law.mixture(parts)))
+    alone = reckon(dataclasses.replace(first, pauses=more)).gross_per_day
+    without = reckon(dataclasses.replace(first, pauses=NEVER)).gross_per_day
+    assert reckon(both).gross_per_day == pytest.approx(reckon(first).gross_per_day + alone - without)
 
 
 @settings(max_examples=40)

@@ -86,10 +86,10 @@ def test_the_first_and_the_last_of_drawn_members(count: int) -> None:
     assert hearing().any_later(count, 4.0) == pytest.approx((last > 4.0).mean(), abs=0.01)
 
 
-@pytest.mark.parametrize(("moved", "kept"), [(4, 2), (1, 5), (0, 6), (12, 1)])
-def test_those_who_gave_nothing_up_are_waited_for(moved: int, kept: int) -> None:
+@pytest.mark.parametrize(("moved", "staying"), [(4, 2), (1, 5), (0, 6), (12, 1)])
+def test_those_who_gave_nothing_up_are_waited_for(moved: int, staying: int) -> None:
     """The one that joined, and survivors that keep what they had: one of five gives up one partition at least."""
-    assert dataclasses.replace(CROWD, moved=moved).kept == kept
+    assert dataclasses.replace(CROWD, moved=moved).kept == staying
 
 
 def test_members_in_step_wait_for_handlers_only() -> None:

@@ -14,10 +14,10 @@ from heartbeat_tuner.domain.verdicts import Finding
 from tests.support import worlds
 
 
-def assess(seen: Record, now: LivenessSettings | None = None, of: DecisionInput | None = None) -> Finding:
+def assess(seen: Record, now: LivenessSettings | None = None, inputs: DecisionInput | None = None) -> Finding:
     """Assess a record under the given settings."""
     settings = now or worlds.settings()
-    return assessment.assess(of or worlds.situation(now=settings), seen, settings)
+    return assessment.assess(inputs or worlds.situation(now=settings), seen, settings)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_accepted_beats_are_not_denied() -> None:
 
 def test_several_brokers_remove_members_only_now_and_then() -> None:
     """Where only the longest period exceeds the session, not every member is removed between any two beats."""
-    of = worlds.situation(now=worlds.settings("6s"), on=worlds.cluster(brokers=3))
-    finding = assess(worlds.record(evictions=3), worlds.settings("6s"), of)
+    inputs = worlds.situation(now=worlds.settings("6s"), on=worlds.cluster(brokers=3))
+    finding = assess(worlds.record(evictions=3), worlds.settings("6s"), inputs)
     assert finding.reason is Reason.CADENCE_EXCEEDS_SESSION
 
 
@@ -90,8 +90,8 @@ def test_danger_needs_three_evictions_and_a_minute(evictions: int, span_s: int, 
 @pytest.mark.parametrize(("allowed", "reason"), [(2_159, Reason.DANGER), (2_160, Reason.HEALTHY)])
 def test_danger_is_measured_against_the_objective(allowed: float, reason: Reason) -> None:
     """Three evictions in an hour are 2160 a month; whoever allows that gets it."""
-    of = worlds.situation(of=worlds.policy(objective=Objective(worlds.seconds(60), allowed)))
-    assert assess(worlds.record(evictions=3), of=of).reason is reason
+    inputs = worlds.situation(policy=worlds.policy(objective=Objective(worlds.seconds(60), allowed)))
+    assert assess(worlds.record(evictions=3), inputs=inputs).reason is reason
 
 
 def test_a_pod_that_nobody_scrapes_is_no_proof_of_health() -> None:
@@ -134,7 +134,7 @@ def test_fewer_messages_are_advised_where_they_help(library: str, gap_s: float |
         longest_poll_gap=None if gap_s is None else worlds.seconds(gap_s),
     )
     now = worlds.java_settings()
-    finding = assess(seen, now, worlds.situation(now=now, of=worlds.policy(library=library)))
+    finding = assess(seen, now, worlds.situation(now=now, policy=worlds.policy(library=library)))
     assert finding.reason is Reason.POLL_GAP_EXCEEDS_LIMIT
     assert says in finding.message
     assert ("fewer messages" in finding.message) is bool(says)

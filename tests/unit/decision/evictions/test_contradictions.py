@@ -32,23 +32,23 @@ def application(values: LivenessSettings = CURED, previous: LivenessSettings = w
     return Application(values, previous, worlds.NOW - 2 * MINUTE, "workload-1")
 
 
-def ignoring(*, of: Policy | None = None, now: LivenessSettings = CURED, **seen: Any) -> DecisionInput:
+def ignoring(*, policy: Policy | None = None, now: LivenessSettings = CURED, **seen: Any) -> DecisionInput:
     """Return a group of three pods that storms a minute after its rollout, as with the article's settings."""
     record = dataclasses.replace(worlds.record(evictions=36, span=MINUTE, rebalances=12.0, beats=0), **seen)
     started = tuple(worlds.pod(number, started=worlds.NOW - MINUTE) for number in range(3))
-    return worlds.situation(has=worlds.workload(now, running=started), seen=record, of=of)
+    return worlds.situation(has=worlds.workload(now, running=started), seen=record, policy=policy)
 
 
-def with_source(of: DecisionInput, source: ValueSource) -> DecisionInput:
+def with_source(inputs: DecisionInput, source: ValueSource) -> DecisionInput:
     """Return the same with all values found in one place."""
-    assert of.workload.current is not None
-    current = CurrentSettings(of.workload.current.settings, dict.fromkeys(Setting, source))
-    return dataclasses.replace(of, workload=dataclasses.replace(of.workload, current=current))
+    assert inputs.workload.current is not None
+    current = CurrentSettings(inputs.workload.current.settings, dict.fromkeys(Setting, source))
+    return dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, current=current))
 
 
 def test_an_application_that_ignores_what_was_written_gets_nothing_more() -> None:
     """Its members are removed more often than sessions can end."""
-    decision = decide(ignoring(of=worlds.policy(application=application())))
+    decision = decide(ignoring(policy=worlds.policy(application=application())))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.NO_EFFECT)
     assert (decision.target, decision.to_apply, decision.hold) == (None, None, decision.finding)
 
@@ -70,13 +70,13 @@ def test_before_any_write_the_source_of_the_value_says_what_is_wrong(source: Val
 def test_a_write_of_other_settings_is_not_blamed() -> None:
     """Only the session is contradicted, and that one was not written."""
     ours = application(previous=dataclasses.replace(CURED, fetch_wait=timedelta(seconds=5)))
-    assert decide(ignoring(of=worlds.policy(application=ours))).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
+    assert decide(ignoring(policy=worlds.policy(application=ours))).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_values_that_somebody_changed_since_are_not_ours() -> None:
     """What is set now is not what was written."""
     ours = worlds.policy(application=application(worlds.settings("45s", "1s", "1s")))
-    assert decide(ignoring(of=ours)).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
+    assert decide(ignoring(policy=ours)).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_the_storm_itself_contradicts_nothing() -> None:
@@ -95,10 +95,10 @@ def test_an_eviction_needs_a_session_since_the_pod_began() -> None:
 
 def test_pods_seen_in_metrics_alone_may_be_older_than_their_first_sample() -> None:
     """So a silence may have begun before it."""
-    of = ignoring(now=worlds.settings("4m", "1s", "1s"), evictions=10, counted_evictions=10)
-    pods = tuple(dataclasses.replace(pod, uid="") for pod in of.workload.pods)
-    of = dataclasses.replace(of, workload=dataclasses.replace(of.workload, pods=pods))
-    assert decide(of).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
+    inputs = ignoring(now=worlds.settings("4m", "1s", "1s"), evictions=10, counted_evictions=10)
+    pods = tuple(dataclasses.replace(pod, uid="") for pod in inputs.workload.pods)
+    inputs = dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, pods=pods))
+    assert decide(inputs).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_only_what_counters_show_is_proof() -> None:
@@ -109,22 +109,22 @@ def test_only_what_counters_show_is_proof() -> None:
 @pytest.mark.parametrize("shown_by", ["counters", "broker"])
 def test_a_pod_with_many_consumers_may_lose_each_of_them(shown_by: str) -> None:
     """By what it exports, or by what the broker shows at its address."""
-    of = ignoring(consumers_per_pod=4 if shown_by == "counters" else 1)
+    inputs = ignoring(consumers_per_pod=4 if shown_by == "counters" else 1)
     if shown_by == "broker":
         members = [worlds.member(worlds.pods()[0], number) for number in range(4)]
-        of = dataclasses.replace(of, group=worlds.group(members))
-    assert decide(of).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
+        inputs = dataclasses.replace(inputs, group=worlds.group(members))
+    assert decide(inputs).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_members_that_are_late_in_a_rebalance_are_removed_before_their_session_ends() -> None:
     """With a session of an hour, a rebalance timeout of a minute may be what removes them."""
-    of = worlds.situation(
+    inputs = worlds.situation(
         now=worlds.settings("1h", "1s", "1s"), seen=worlds.record(evictions=150, beat=worlds.seconds(1))
     )
-    assert decide(of).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
-    assert isinstance(of.record, Record)
-    more = dataclasses.replace(of.record, counted_evictions=400)
-    decision = decide(dataclasses.replace(of, record=more))
+    assert decide(inputs).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
+    assert isinstance(inputs.record, Record)
+    more = dataclasses.replace(inputs.record, counted_evictions=400)
+    decision = decide(dataclasses.replace(inputs, record=more))
     assert "sessionTimeout 1h and rebalanceTimeout 1m" in decision.finding.message
 
 
@@ -132,15 +132,15 @@ def test_a_poll_limit_below_the_session_removes_members_too() -> None:
     """They may be counted as evictions where nothing tells how long handlers take."""
     java = worlds.java_settings("5m", "3s", "10s")
     seen = worlds.record(evictions=60, beat=worlds.seconds(3))
-    of = worlds.situation(has=worlds.workload(java), of=worlds.java_policy(), seen=seen)
-    assert decide(of).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
+    inputs = worlds.situation(has=worlds.workload(java), policy=worlds.java_policy(), seen=seen)
+    assert decide(inputs).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
 
 
 def beating(every_s: float, *, settings: LivenessSettings | None = None, **changes: Any) -> DecisionInput:
     """Return a quiet group of Java consumers with a beat of their own."""
     seen = worlds.record(beat=worlds.seconds(every_s), rebalances=1.0, share=0.001)
     has = worlds.workload(settings or worlds.java_settings())
-    return worlds.situation(has=has, of=worlds.java_policy(), seen=dataclasses.replace(seen, **changes))
+    return worlds.situation(has=has, policy=worlds.java_policy(), seen=dataclasses.replace(seen, **changes))
 
 
 @pytest.mark.parametrize(
@@ -174,16 +174,16 @@ def test_a_beat_that_is_not_well_known_contradicts_nothing(changes: dict[str, An
 
 def test_a_rollout_under_way_contradicts_nothing() -> None:
     """Pods may come and go."""
-    of = beating(1.0)
-    rolling = dataclasses.replace(of, workload=dataclasses.replace(of.workload, rolling_out=True))
+    inputs = beating(1.0)
+    rolling = dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, rolling_out=True))
     assert decide(rolling).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_consumers_that_share_a_counter_beat_together() -> None:
     """Two members at one address, and one counter: it grows twice as fast."""
-    of = beating(1.5)
+    inputs = beating(1.5)
     members = [worlds.member(pod, number) for pod in worlds.pods() for number in range(2)]
-    assert decide(dataclasses.replace(of, group=worlds.group(members))).finding.reason is Reason.TOO_EARLY
+    assert decide(dataclasses.replace(inputs, group=worlds.group(members))).finding.reason is Reason.TOO_EARLY
 
 
 def test_a_group_that_rebalances_beats_less_often() -> None:
@@ -201,16 +201,16 @@ def test_a_beat_that_waits_for_handlers_may_be_late_and_never_early() -> None:
 
 def test_members_that_beat_after_their_session_have_another_one() -> None:
     """Nobody was removed, so the session has not ended."""
-    of = worlds.situation(now=CURED, seen=worlds.record(beat=worlds.seconds(31)))
-    assert decide(of).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
+    inputs = worlds.situation(now=CURED, seen=worlds.record(beat=worlds.seconds(31)))
+    assert decide(inputs).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_what_was_proven_stands_when_the_storm_is_over() -> None:
     """Until a person edits the policy or the pods' template."""
     seen = Contradicted(Reason.NO_EFFECT, "36 evictions within a minute", 1, "abc")
-    of = worlds.situation(now=CURED, of=worlds.policy(contradicted=seen))
-    has = dataclasses.replace(of.workload, template="abc")
-    calm = dataclasses.replace(of, workload=has)
+    inputs = worlds.situation(now=CURED, policy=worlds.policy(contradicted=seen))
+    has = dataclasses.replace(inputs.workload, template="abc")
+    calm = dataclasses.replace(inputs, workload=has)
     decision = decide(calm)
     assert (decision.verdict, decision.finding.reason, decision.to_apply) == (Verdict.UNKNOWN, Reason.NO_EFFECT, None)
     assert decision.finding.message == seen.message
@@ -243,9 +243,9 @@ def lives(draw: st.DrawFn) -> DecisionInput:
 
 
 @given(lives())
-def test_values_that_are_in_force_are_never_contradicted_by_evictions(of: DecisionInput) -> None:
+def test_values_that_are_in_force_are_never_contradicted_by_evictions(inputs: DecisionInput) -> None:
     """However often members are removed, and whatever the first scrape still shows."""
-    assert contradiction(of) is None
+    assert contradiction(inputs) is None
 
 
 @given(
@@ -270,8 +270,8 @@ def test_values_that_are_in_force_are_never_contradicted_by_their_beat(
     seen = worlds.record(beat=beat, rebalances=1.0, share=0.01)
     has = worlds.workload(now)
     policy = worlds.policy(library=library)
-    of = worlds.situation(has=has, seen=seen, of=policy, on=worlds.cluster(brokers=brokers))
-    assert contradiction(of) is None
+    inputs = worlds.situation(has=has, seen=seen, policy=policy, on=worlds.cluster(brokers=brokers))
+    assert contradiction(inputs) is None
 
 
 @given(

@@ -38,11 +38,11 @@ def history(*days_ago: float, since_days: float = 10.0, hidden: tuple[float, flo
 
 
 def evidence(
-    of: EvictionHistory | None, policy: Policy | None = None, **more: FollowedChange
+    noted: EvictionHistory | None, policy: Policy | None = None, **more: FollowedChange
 ) -> EvictionEvidence | None:
     """Return what it says now."""
     asked = worlds.policy() if policy is None else policy
-    return eviction_evidence.since_the_change(of, asked, more.get("followed"), SET, NOW)
+    return eviction_evidence.since_the_change(noted, asked, more.get("followed"), SET, NOW)
 
 
 def test_episodes_count_over_the_days_in_which_they_could() -> None:

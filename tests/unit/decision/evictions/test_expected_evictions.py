@@ -33,7 +33,7 @@ def danger(*, most: str = "60s", objective: float = 1.0, **quantity: Any) -> Dec
     """Return a group at KafkaJS' defaults that is evicted all the time, with a model of its absences."""
     return worlds.situation(
         seen=worlds.record(evictions=9, silence=seconds(29)),
-        of=worlds.policy(objective=Objective(durations.parse(most), objective)),
+        policy=worlds.policy(objective=Objective(durations.parse(most), objective)),
         model=fitted.fitted(quantities={"absence": fitted.quantity(**quantity)}),
     )
 
@@ -128,13 +128,13 @@ def test_never_is_as_long_as_is_allowed() -> None:
 
 def test_a_wish_leaves_the_library_able_to_start() -> None:
     """So far as the poll limit of librdkafka goes, and no further."""
-    of = worlds.situation(
+    inputs = worlds.situation(
         now=worlds.java_settings(session="30s", poll="50s"),
-        of=worlds.policy(library="confluent-kafka-python", objective=Objective(timedelta(minutes=5), 1.0)),
+        policy=worlds.policy(library="confluent-kafka-python", objective=Objective(timedelta(minutes=5), 1.0)),
         seen=worlds.record(evictions=9, silence=seconds(10)),
         model=fitted.fitted(quantities={"absence": fitted.quantity(largest_s=60.0)}),
     )
-    found = choose(of, Reasons.DANGER)
+    found = choose(inputs, Reasons.DANGER)
     assert isinstance(found, Chosen)
     assert found.settings.session_timeout == seconds(50)
     assert "but maxPollInterval, which must cover it, allows 50s" in found.message
@@ -145,7 +145,7 @@ def poll_gaps(**quantity: Any) -> DecisionInput:
     seen = dataclasses.replace(worlds.record(), poll_gap_evictions=9, longest_poll_gap=seconds(400))
     return worlds.situation(
         now=worlds.java_settings(),
-        of=worlds.java_policy(),
+        policy=worlds.java_policy(),
         seen=seen,
         model=fitted.fitted(client="java", quantities={"pollGap": fitted.quantity(**quantity)}),
     )
@@ -174,10 +174,10 @@ def test_a_group_that_is_well_is_left_alone_and_told_what_to_expect() -> None:
 
 def test_a_model_of_other_quantities_says_so() -> None:
     """Poll gaps are nothing to a client without a poll limit; and without values there is nothing to expect."""
-    of = worlds.situation(model=fitted.fitted(quantities={"pollGap": fitted.quantity()}))
+    inputs = worlds.situation(model=fitted.fitted(quantities={"pollGap": fitted.quantity()}))
     says = "ConsumerGroupModel orders (14 days until 2026-03-01) says nothing of the values set"
-    assert outlook(of) == says
-    mixed = dataclasses.replace(of, model=fitted.fitted(), workload=worlds.workload(mixed=True))
+    assert outlook(inputs) == says
+    mixed = dataclasses.replace(inputs, model=fitted.fitted(), workload=worlds.workload(mixed=True))
     assert decide(mixed).outlook == says
 
 
@@ -186,17 +186,17 @@ def test_an_older_tail_is_told_as_such() -> None:
     stored = EarlierTail(
         fitted.TAIL, 2880.0, fitted.model().since, fitted.UNTIL - timedelta(days=3), fitted.model().fitted_at
     )
-    of = worlds.situation(model=fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD, kept=stored)}))
+    inputs = worlds.situation(model=fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD, kept=stored)}))
     older = "the newest fit was rejected, so these are older: absence of days until 2026-02-26"
-    assert outlook(of).endswith(f"for silence at the values set; {older}")
+    assert outlook(inputs).endswith(f"for silence at the values set; {older}")
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(0.0, "under 0.01"), (0.0123, "0.012"), (1.0, "1"), (99.9, "100"), (12_345.0, "12000")]
+    ("number", "sentence"), [(0.0, "under 0.01"), (0.0123, "0.012"), (1.0, "1"), (99.9, "100"), (12_345.0, "12000")]
 )
-def test_figures_have_two_digits(number: float, told: str) -> None:
+def test_figures_have_two_digits(number: float, sentence: str) -> None:
     """More would pretend to know, and move every day."""
-    assert str(Expectation(number, number)) == f"{told} (at most {told})"
+    assert str(Expectation(number, number)) == f"{sentence} (at most {sentence})"
 
 
 def test_evictions_that_no_tail_can_count_are_no_measure_of_rebalances() -> None:

@@ -137,7 +137,7 @@ def test_where_nothing_can_be_counted_nothing_was() -> None:
     assert seen(history(NOW - 2 * DAY, hidden_days=2.0)) is None
 
 
-def of(noted: EvictionHistory, inputs: DecisionInput | None = None, per_month: float = 1.0) -> DecisionInput:
+def with_history(noted: EvictionHistory, inputs: DecisionInput | None = None, per_month: float = 1.0) -> DecisionInput:
     """Return a quiet hour with a history and an objective."""
     inputs = worlds.situation() if inputs is None else inputs
     policy = dataclasses.replace(inputs.policy, objective=Objective(timedelta(seconds=60), per_month))
@@ -157,13 +157,13 @@ def test_a_quiet_hour_alone_makes_nobody_healthy(
     noted: EvictionHistory, per_month: float, verdict: Verdict, reason: Reason
 ) -> None:
     """KafkaJS groups that evict every other day have quiet hours; three a day show on the first day."""
-    decision = decide(of(noted, per_month=per_month))
+    decision = decide(with_history(noted, per_month=per_month))
     assert (decision.verdict, decision.finding.reason) == (verdict, reason)
 
 
 def test_a_change_of_ours_begins_the_count_anew() -> None:
     """Ninety quiet days with a longer session say nothing of the one that was set yesterday."""
-    inputs = of(history(NOW - 95 * DAY))
+    inputs = with_history(history(NOW - 95 * DAY))
     written = Application(SET, worlds.settings("60s"), NOW - DAY, "workload-1")
     policy = dataclasses.replace(inputs.policy, application=written)
     assert decide(inputs).verdict is Verdict.HEALTHY

@@ -92,8 +92,8 @@ def test_a_rate_of_rebalances_is_no_health_whoever_causes_it() -> None:
 def test_a_rate_with_evictions_that_the_objective_allows_is_cured_as_instability_is() -> None:
     """They show that sessions end."""
     policy = worlds.policy(objective=dataclasses.replace(worlds.policy().objective, max_false_evictions_per_month=1e6))
-    of = dataclasses.replace(worlds.situation(seen=rebalanced(evictions=3, counted_evictions=3), of=policy))
-    decision = decide(of)
+    inputs = dataclasses.replace(worlds.situation(seen=rebalanced(evictions=3, counted_evictions=3), policy=policy))
+    decision = decide(inputs)
     assert (decision.finding.reason, decision.verdict) == (Reason.UNSTABLE, Verdict.CHANGE)
 
 

@@ -46,7 +46,7 @@ def saving(target: LivenessSettings, per_day: float | None = None) -> ProposedCh
 
 def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC, now: LivenessSettings = BEFORE) -> str | None:
     """Return why a change of what is set now is held after these failures."""
-    inputs = worlds.situation(now=now, of=worlds.policy(failed=failed, spec=spec))
+    inputs = worlds.situation(now=now, policy=worlds.policy(failed=failed, spec=spec))
     finding = write_gates.values_failed_before(inputs, change)
     return None if finding is None else finding.message
 
@@ -231,7 +231,7 @@ def harmed(followed: FollowedChange | None = HARM, **changes: Any) -> DecisionIn
     """Return a group whose last change did harm, while Prometheus is down."""
     policy = worlds.policy(**{"application": OURS, "spec": SPEC, **changes})
     down = Unknown(Reason.PROMETHEUS_UNREACHABLE, "Prometheus did not answer")
-    return dataclasses.replace(worlds.situation(of=policy, seen=down), followed=followed)
+    return dataclasses.replace(worlds.situation(policy=policy, seen=down), followed=followed)
 
 
 @pytest.mark.parametrize("outcome", sorted(HARMFUL))

@@ -177,7 +177,7 @@ def test_pods_of_which_none_is_ready_keep_it_by_the_note_and_nothing_is_decided(
     policy = worlds.policy(ownership=dataclasses.replace(NOTE, consumer_protocol=True))
     found = group_ownership.shown(policy, crashing, worlds.group([THEIRS]), granted=False, proven=None)
     assert found == Group("orders", GroupState.EMPTY, (), consumer_protocol=True)
-    decision = decide(dataclasses.replace(worlds.situation(of=policy, has=crashing), group=found))
+    decision = decide(dataclasses.replace(worlds.situation(policy=policy, has=crashing), group=found))
     assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
     assert "is ready with container app" in decision.finding.message
 
@@ -239,7 +239,7 @@ def test_strangers_never_see_members(members: list[Member], state: GroupState, t
 
 @given(
     seen=st.lists(st.tuples(st.integers(0, 300), st.booleans()), min_size=1, max_size=12).map(
-        lambda looks: sorted(looks, key=lambda one: one[0])
+        lambda looks: sorted(looks, key=lambda look: look[0])
     )
 )
 def test_a_proof_lasts_an_hour_at_most(seen: list[tuple[int, bool]]) -> None:

@@ -26,10 +26,10 @@ from tests.support.tuned import known
 from tests.support.worlds import NOW, seconds
 
 
-def recorded(of: DecisionInput, **changes: Any) -> DecisionInput:
+def recorded(inputs: DecisionInput, **changes: Any) -> DecisionInput:
     """Return a situation whose record differs."""
-    assert isinstance(of.record, Record)
-    return dataclasses.replace(of, record=dataclasses.replace(of.record, **changes))
+    assert isinstance(inputs.record, Record)
+    return dataclasses.replace(inputs, record=dataclasses.replace(inputs.record, **changes))
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_a_record_that_does_not_agree_leaves_the_poll_limit(gap: timedelta | Non
     """Its own clock has to have shown that handlers are shorter."""
     patient = known(worlds.java_settings("10s", "1s", "30m"))
     target = worlds.java_settings("10s", "1s", "15m")
-    of = recorded(patient, longest_poll_gap=gap)
-    assert why in refusal(of, target)
+    inputs = recorded(patient, longest_poll_gap=gap)
+    assert why in refusal(inputs, target)
     assert not refusal(patient, target)
 
 
 def test_longer_timeouts_need_no_consent() -> None:
     """They cut nothing off that the record shows."""
-    of = recorded(known(), longest_silence=None)
-    assert not refusal(of, worlds.java_settings("60s", "3s", "5m"))
+    inputs = recorded(known(), longest_silence=None)
+    assert not refusal(inputs, worlds.java_settings("60s", "3s", "5m"))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_longer_timeouts_need_no_consent() -> None:
 )
 def test_a_record_that_does_not_back_it_yet_holds_the_write(changes: dict[str, Any], held: str) -> None:
     """The recommendation stays: it must not come and go with each eviction."""
-    of = recorded(known(), **changes)
-    decision = decide(of)
+    inputs = recorded(known(), **changes)
+    decision = decide(inputs)
     assert decision.target == decide(known()).target
     assert decision.hold is not None
     assert decision.hold.reason is Reason.TOO_LITTLE_DATA
@@ -92,14 +92,14 @@ def test_a_record_that_does_not_back_it_yet_holds_the_write(changes: dict[str, A
 
 def test_what_needs_no_record_is_not_held() -> None:
     """Longer timeouts, or where there is none."""
-    of = recorded(known(), since=NOW - timedelta(minutes=20))
-    target = decide(of).target
-    assert of.workload.current is not None
+    inputs = recorded(known(), since=NOW - timedelta(minutes=20))
+    target = decide(inputs).target
+    assert inputs.workload.current is not None
     assert target is not None
-    now, longer = of.workload.current.settings, worlds.java_settings("60s", "3s", "5m")
-    assert record_consent.hold(of.record, now, target) is not None
-    assert record_consent.hold(of.record, now, now) is None
-    assert record_consent.hold(of.record, now, longer) is None
+    now, longer = inputs.workload.current.settings, worlds.java_settings("60s", "3s", "5m")
+    assert record_consent.hold(inputs.record, now, target) is not None
+    assert record_consent.hold(inputs.record, now, now) is None
+    assert record_consent.hold(inputs.record, now, longer) is None
     assert record_consent.hold(Unknown(Reason.METRICS_STALE, "no sample"), now, target) is None
 
 
@@ -112,10 +112,10 @@ tails = st.fixed_dictionaries(
         "shape": st.floats(-1.0, 0.99),
         "logScale": st.floats(-16.0, 16.0),
         "covariance": st.builds(
-            lambda one, other, part: {
-                "shape": one,
+            lambda shape, other, part: {
+                "shape": shape,
                 "logScale": other,
-                "shapeLogScale": 0.9 * part * (one * other) ** 0.5,
+                "shapeLogScale": 0.9 * part * (shape * other) ** 0.5,
             },
             st.floats(1e-6, 4.0),
             st.floats(1e-6, 4.0),
@@ -205,11 +205,11 @@ def test_no_model_shortens_more_than_by_half_or_below_what_was_seen(
     """Whatever an object of the CRD's whole range says of a healthy group."""
     model = model_documents.model_of(document)
     now = worlds.java_settings(f"{session_s}s", "3s", f"{limit_m}m")
-    of = recorded(
+    inputs = recorded(
         dataclasses.replace(known(now, objective=Objective(timedelta(minutes=20), 1.0)), model=Fitted("orders", model)),
         longest_silence=seconds(silence_s),
     )
-    decision = decide(of)
+    decision = decide(inputs)
     target = decision.target or now
     assert target.session_timeout >= min(now.session_timeout, now.session_timeout / 2)
     if target.session_timeout < now.session_timeout:
@@ -217,7 +217,7 @@ def test_no_model_shortens_more_than_by_half_or_below_what_was_seen(
     assert target.max_poll_interval is not None
     assert now.max_poll_interval is not None
     assert target.max_poll_interval >= now.max_poll_interval / 2
-    blind = decide(recorded(of, longest_silence=None))
+    blind = decide(recorded(inputs, longest_silence=None))
     assert (blind.target or now).session_timeout >= now.session_timeout
 
 
@@ -226,9 +226,9 @@ def test_a_forged_model_gets_a_healthy_group_to_half_in_a_step() -> None:
     absences = fitted.quantity(largest_s=0.1, tail=fitted.tail(threshold_s=0.05, share=1e-6, largest_s=0.1))
     crashes = fitted.quantity(values=200, rate=Rate(5.0, 6.0), duration=Duration(3.0, 0.4, 8.0))
     forged = fitted.fitted(client="java", quantities={ABSENCE: absences, CRASH_DOWNTIME: crashes})
-    of: LivenessSettings = worlds.java_settings()
-    decision = decide(dataclasses.replace(known(of), model=forged))
+    settings: LivenessSettings = worlds.java_settings()
+    decision = decide(dataclasses.replace(known(settings), model=forged))
     assert decision.target is not None
-    assert decision.target.session_timeout >= of.session_timeout / 2
-    near = recorded(dataclasses.replace(known(of), model=forged), longest_silence=seconds(30))
+    assert decision.target.session_timeout >= settings.session_timeout / 2
+    near = recorded(dataclasses.replace(known(settings), model=forged), longest_silence=seconds(30))
     assert decide(near).target is None

@@ -34,7 +34,7 @@ IN_AUTUMN = window("30 2 * * *", "2h")
 
 
 @pytest.mark.parametrize(
-    ("of", "now", "is_open"),
+    ("window", "now", "is_open"),
     [
         (WEEKDAYS, "2026-03-02T01:59:59+01:00", False),
         (WEEKDAYS, "2026-03-02T02:00:00+01:00", True),
@@ -65,13 +65,13 @@ IN_AUTUMN = window("30 2 * * *", "2h")
         (window("0 1 * * *"), "2026-10-25T03:00:00+01:00", False),
     ],
 )
-def test_when_a_window_is_open(of: Window, now: str, is_open: bool) -> None:  # noqa: FBT001 - a table's column
+def test_when_a_window_is_open(window: Window, now: str, is_open: bool) -> None:  # noqa: FBT001 - a table's column
     """From its opening on, on its zone's clock, for as long as it lasts."""
-    assert rollout_windows.is_open(of, at(now)) is is_open
+    assert rollout_windows.is_open(window, at(now)) is is_open
 
 
 @pytest.mark.parametrize(
-    ("of", "now", "opens"),
+    ("window", "now", "opens"),
     [
         (WEEKDAYS, "2026-03-06T02:00:00+01:00", "2026-03-09T02:00:00+01:00"),
         (IN_SPRING, "2026-03-28T12:00:00+01:00", "2026-03-29T03:00:00+02:00"),
@@ -80,17 +80,17 @@ def test_when_a_window_is_open(of: Window, now: str, is_open: bool) -> None:  # 
         (window("0 3 13 * 5", zone="UTC"), "2026-03-01T00:00:00+00:00", "2026-03-06T03:00:00+00:00"),
     ],
 )
-def test_when_a_window_opens_next(of: Window, now: str, opens: str) -> None:
+def test_when_a_window_opens_next(window: Window, now: str, opens: str) -> None:
     """In its own zone; of two kinds of days either will do."""
-    opening, _ = rollout_windows.next_opening([of], at(now))
+    opening, _ = rollout_windows.next_opening([window], at(now))
     assert opening.isoformat() == opens
 
 
 def test_the_first_of_several_windows_is_told() -> None:
     """By the moment, not by what the clocks of their zones show."""
     tokyo, berlin = window("0 9 * * *", zone="Asia/Tokyo"), window("0 2 * * *")
-    opening, of = rollout_windows.next_opening([berlin, tokyo], at("2026-03-01T20:00:00+00:00"))
-    assert (opening.isoformat(), of) == ("2026-03-02T09:00:00+09:00", tokyo)
+    opening, next_window = rollout_windows.next_opening([berlin, tokyo], at("2026-03-01T20:00:00+00:00"))
+    assert (opening.isoformat(), next_window) == ("2026-03-02T09:00:00+09:00", tokyo)
 
 
 FIELDS = st.tuples(
@@ -108,13 +108,13 @@ def test_a_window_is_open_from_its_opening_on_and_no_longer(
     schedule: str, zone: str, minutes: int, now: datetime
 ) -> None:
     """Whatever the clock does: open where an opening lies within its duration before now, as if asked step by step."""
-    of = Window(schedule, timedelta(minutes=minutes), ZoneInfo(zone))
-    opening = rollout_windows.first_opening(of, after=now).astimezone(UTC)
+    window = Window(schedule, timedelta(minutes=minutes), ZoneInfo(zone))
+    opening = rollout_windows.first_opening(window, after=now).astimezone(UTC)
     assert opening > now
-    assert rollout_windows.is_open(of, opening)
-    assert rollout_windows.is_open(of, opening + of.duration - timedelta(seconds=1))
-    after = rollout_windows.first_opening(of, after=opening).astimezone(UTC)
-    assert rollout_windows.is_open(of, opening + of.duration) is (after <= opening + of.duration)
+    assert rollout_windows.is_open(window, opening)
+    assert rollout_windows.is_open(window, opening + window.duration - timedelta(seconds=1))
+    after = rollout_windows.first_opening(window, after=opening).astimezone(UTC)
+    assert rollout_windows.is_open(window, opening + window.duration) is (after <= opening + window.duration)
 
 
 NOON_IN_BERLIN = worlds.NOW  # a Monday, 13:00 there

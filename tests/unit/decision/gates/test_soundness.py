@@ -34,8 +34,8 @@ QUIET = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "nothing asks for a ch
 )
 def test_quiet_settings_that_cannot_hold_are_not_healthy(now: LivenessSettings) -> None:
     """A busy group may beat in time with them, until it has nothing to do."""
-    of = worlds.situation(now=now, seen=worlds.record(beat=worlds.seconds(3)))
-    for decision in (decide(of), upheld(of, QUIET)):
+    inputs = worlds.situation(now=now, seen=worlds.record(beat=worlds.seconds(3)))
+    for decision in (decide(inputs), upheld(inputs, QUIET)):
         assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.UNSOUND_SETTINGS)
         assert decision.target is None
 
@@ -45,7 +45,7 @@ def test_limits_that_collide_are_told_instead_of_values() -> None:
     strict = worlds.policy(
         objective=dataclasses.replace(worlds.policy().objective, max_detection_time=timedelta(seconds=5))
     )
-    decision = upheld(worlds.situation(now=worlds.settings("5s", "3s", "5s"), of=strict), QUIET)
+    decision = upheld(worlds.situation(now=worlds.settings("5s", "3s", "5s"), policy=strict), QUIET)
     assert decision.advice.startswith("No session timeout fits")
 
 
@@ -57,10 +57,10 @@ def test_values_that_nobody_runs_with_are_answered_without_values() -> None:
 
 def test_what_the_broker_says_is_not_the_clients_error() -> None:
     """In a group of the consumer protocol session and heartbeat are not given to the client."""
-    of = worlds.situation(has=worlds.workload(worlds.java_settings("3s", "3s")), of=worlds.java_policy())
-    prescribed = dataclasses.replace(of, group=dataclasses.replace(of.group, consumer_protocol=True))
+    inputs = worlds.situation(has=worlds.workload(worlds.java_settings("3s", "3s")), policy=worlds.java_policy())
+    prescribed = dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=True))
     assert upheld(prescribed, QUIET) is QUIET
-    assert upheld(of, QUIET).verdict is Verdict.UNKNOWN
+    assert upheld(inputs, QUIET).verdict is Verdict.UNKNOWN
 
 
 def test_without_values_there_is_nothing_to_hold() -> None:
@@ -77,19 +77,19 @@ def test_a_cure_whose_values_do_not_go_together_is_not_written() -> None:
         Setting.HEARTBEAT_INTERVAL: Range(min=timedelta(seconds=4)),
         Setting.MAX_POLL_INTERVAL: Range(max=timedelta(seconds=3)),
     }
-    of = worlds.situation(
+    inputs = worlds.situation(
         has=worlds.workload(worlds.java_settings("10s", "1s", "3s")),
-        of=dataclasses.replace(worlds.java_policy(), bounds=bounds),
+        policy=dataclasses.replace(worlds.java_policy(), bounds=bounds),
         seen=worlds.record(evictions=12, beat=worlds.seconds(1)),
     )
-    decision = decide(of)
+    decision = decide(inputs)
     assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
     assert "it is dropped before it knows" in decision.advice
 
 
 def ms(low: int, high: int) -> st.SearchStrategy[timedelta]:
     """Return durations of whole milliseconds."""
-    return st.integers(min_value=low, max_value=high).map(lambda one: timedelta(milliseconds=one))
+    return st.integers(min_value=low, max_value=high).map(lambda milliseconds: timedelta(milliseconds=milliseconds))
 
 
 @st.composite
@@ -109,36 +109,40 @@ def quiet(draw: st.DrawFn) -> DecisionInput:
     )
     brokers = draw(st.sampled_from([1, 3]))
     return worlds.situation(
-        has=worlds.workload(now), of=worlds.policy(library=library), seen=seen, on=worlds.cluster(brokers=brokers)
+        has=worlds.workload(now), policy=worlds.policy(library=library), seen=seen, on=worlds.cluster(brokers=brokers)
     )
 
 
 @given(quiet())
-def test_healthy_is_said_of_nothing_that_is_an_error_or_contradicted(of: DecisionInput) -> None:
+def test_healthy_is_said_of_nothing_that_is_an_error_or_contradicted(inputs: DecisionInput) -> None:
     """For all settings and records: no error of `check`, a beat of these settings, and few rebalances."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    if decide(of).verdict not in LEAVES_THE_VALUES:
+    assert isinstance(inputs.record, Record)
+    assert inputs.workload.current is not None
+    if decide(inputs).verdict not in LEAVES_THE_VALUES:
         return
-    now, client = of.workload.current.settings, catalogue.client(of.policy.library)
+    now, client = inputs.workload.current.settings, catalogue.client(inputs.policy.library)
     given_ = {name: value for name, value in now.by_setting.items() if name in client.settings}
-    checked = linting.lint(Inspected.of(client, given_, protocol=Protocol.CLASSIC), Expectations(of.cluster.brokers))
+    checked = linting.lint(
+        Inspected.of(client, given_, protocol=Protocol.CLASSIC), Expectations(inputs.cluster.brokers)
+    )
     assert [item for item in checked if item.rule.severity is LintSeverity.ERROR] == []
-    period, beat = client.period(now, Circumstances(of.cluster.brokers)), of.record.beat_period
+    period, beat = client.period(now, Circumstances(inputs.cluster.brokers)), inputs.record.beat_period
     assert beat is not None
-    assert beat <= now.session_timeout or of.record.evictions
+    assert beat <= now.session_timeout or inputs.record.evictions
     assert beat >= 0.7 * min(period.shortest, now.heartbeat_interval)
     assert client.beater is not Beater.THREAD or beat <= 1.6 * (period.longest + timedelta(seconds=1))
-    assert not rebalances_too_often(of.record, period.usual)
+    assert not rebalances_too_often(inputs.record, period.usual)
 
 
 @given(quiet())
-def test_a_model_alone_makes_nothing_healthy_either(of: DecisionInput) -> None:
+def test_a_model_alone_makes_nothing_healthy_either(inputs: DecisionInput) -> None:
     """The other road, where nobody watches and a model answers, ends at the same door."""
-    decision = upheld(of, QUIET)
-    assert of.workload.current is not None
-    client = catalogue.client(of.policy.library)
-    given_ = {name: value for name, value in of.workload.current.settings.by_setting.items() if name in client.settings}
-    found = linting.lint(Inspected.of(client, given_, protocol=Protocol.CLASSIC), Expectations(of.cluster.brokers))
+    decision = upheld(inputs, QUIET)
+    assert inputs.workload.current is not None
+    client = catalogue.client(inputs.policy.library)
+    given_ = {
+        name: value for name, value in inputs.workload.current.settings.by_setting.items() if name in client.settings
+    }
+    found = linting.lint(Inspected.of(client, given_, protocol=Protocol.CLASSIC), Expectations(inputs.cluster.brokers))
     errors = [item for item in found if item.rule.severity is LintSeverity.ERROR]
     assert (decision.verdict is Verdict.HEALTHY) == (not errors)

@@ -45,9 +45,9 @@ def held(standing: dict[str, str | None] | None, **changes: Any) -> Holdings:
     return dataclasses.replace(made, **changes)
 
 
-def seen(of: Policy, look: Holdings) -> Policy:
+def seen(policy: Policy, look: Holdings) -> Policy:
     """Return what is known of the policy after a look."""
-    return taken_back.seen(of, look, now=LATER)
+    return taken_back.seen(policy, look, now=LATER)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_who_has_the_value_now_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "look"),
+    ("policy", "look"),
     [
         (policy(), held({**ENTRIES, "OTHER": "1"})),
         (policy(application=None), held({})),
@@ -88,9 +88,9 @@ def test_who_has_the_value_now_is_named() -> None:
     ],
     ids=["as-written", "never-wrote", "another-object", "another-container", "no-container", "written-again"],
 )
-def test_what_is_no_take_back(of: Policy, look: Holdings) -> None:
+def test_what_is_no_take_back(policy: Policy, look: Holdings) -> None:
     """Our values stand, or what is looked at was never written."""
-    assert seen(of, look).taken_back is None
+    assert seen(policy, look).taken_back is None
 
 
 def test_a_note_outlives_the_workloads_own() -> None:

@@ -107,9 +107,9 @@ OF_SAVINGS_ALONE = {
 FREE: Asked = (worlds.situation(has=worlds.workload(worlds.STORM)), SAVING)
 
 
-def hold(of: DecisionInput) -> Finding:
+def hold(inputs: DecisionInput) -> Finding:
     """Return what holds the target back."""
-    found = first_hold(of, TARGET)
+    found = first_hold(inputs, TARGET)
     assert found is not None
     return found
 
@@ -125,14 +125,14 @@ def test_without_a_hindrance_nothing_is_held() -> None:
     assert (reason(FREE), reason(FREE, is_cure=True)) == (None, None)
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda one: one.value)
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda reason: reason.value)
 def test_of_two_gates_the_first_is_the_reason(first: Reason, second: Reason) -> None:
     """Whichever was there first: what lasts is told before what passes."""
     for item, other in ((first, second), (second, first)):
         assert reason(HINDRANCES[item](HINDRANCES[other](FREE))) is first
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda one: one.value)
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda reason: reason.value)
 def test_a_cure_passes_what_holds_savings_alone(first: Reason, second: Reason) -> None:
     """And nothing else: a window, a cooldown and a rollout hold it, too."""
     holding = [item for item in (first, second) if item not in OF_SAVINGS_ALONE]
@@ -145,7 +145,7 @@ def test_every_gate_is_in_the_table() -> None:
     assert len(HINDRANCES) == len(PIPELINE.gates)
 
 
-@pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda one: one.value)
+@pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda reason: reason.value)
 def test_the_unknown_and_the_well_are_told_before_any_gate(hindrance: Reason) -> None:
     """Without fresh metrics, or inside the band, there is nothing that a gate could hold."""
     situation, _ = HINDRANCES[hindrance](FREE)
@@ -168,24 +168,24 @@ def test_a_storm_passes_though_the_group_rebalances() -> None:
 def test_a_foreign_entry_that_stays_is_no_hindrance() -> None:
     """Only entries that would change have to be ours."""
     now = worlds.settings("30s", "1s", "5s")
-    of = worlds.situation(has=worlds.workload(now, foreign={Setting.SESSION_TIMEOUT: "helm"}))
-    assert first_hold(of, TARGET) is None
+    inputs = worlds.situation(has=worlds.workload(now, foreign={Setting.SESSION_TIMEOUT: "helm"}))
+    assert first_hold(inputs, TARGET) is None
 
 
 def test_pods_that_differ_own_nothing_that_would_change() -> None:
     """Without current values no entry can be said to change; `decide` ends such a chain before the gates."""
-    of = worlds.situation(has=worlds.workload(mixed=True, foreign={Setting.SESSION_TIMEOUT: "helm"}))
-    assert write_gates.field_is_owned_by_another(of, ProposedChange(TARGET)) is None
-    assert write_gates.setting_is_assumed(of, ProposedChange(TARGET)) is None
-    assert write_gates.data_are_too_few(of, ProposedChange(TARGET, SAVING)) is None
+    inputs = worlds.situation(has=worlds.workload(mixed=True, foreign={Setting.SESSION_TIMEOUT: "helm"}))
+    assert write_gates.field_is_owned_by_another(inputs, ProposedChange(TARGET)) is None
+    assert write_gates.setting_is_assumed(inputs, ProposedChange(TARGET)) is None
+    assert write_gates.data_are_too_few(inputs, ProposedChange(TARGET, SAVING)) is None
 
 
 @pytest.mark.parametrize(("ago", "holds"), [("23h59m", True), ("24h", False)])
 def test_cooldown_ends_on_time(ago: str, holds: bool) -> None:  # noqa: FBT001 - a table's column
     """The least time between two changes, and no longer."""
     application = dataclasses.replace(RECENT, at=NOW - durations.parse(ago))
-    of = worlds.storm(policy=worlds.policy(application=application))
-    assert (first_hold(of, TARGET) is not None) is holds
+    inputs = worlds.storm(policy=worlds.policy(application=application))
+    assert (first_hold(inputs, TARGET) is not None) is holds
 
 
 def test_an_assumed_value_is_not_raised() -> None:
@@ -201,8 +201,8 @@ def test_a_recommendation_says_that_it_rests_on_an_assumption() -> None:
     unseen = dataclasses.replace(
         worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, ValueSource.DEFAULT)
     )
-    of = worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND), workload=unseen)
-    assert hold(of).reason is Reason.SETTING_ASSUMED
+    inputs = worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND), workload=unseen)
+    assert hold(inputs).reason is Reason.SETTING_ASSUMED
 
 
 def partly_assumed(now: LivenessSettings, *assumed: Setting, **changes: Any) -> DecisionInput:
@@ -215,27 +215,27 @@ def partly_assumed(now: LivenessSettings, *assumed: Setting, **changes: Any) -> 
 
 def test_a_session_is_not_shortened_beside_a_beat_that_is_assumed() -> None:
     """If H is 15 s in code, a session of 15 s holds one beat, or the consumer refuses to start."""
-    of = partly_assumed(worlds.java_settings("45s"), Setting.HEARTBEAT_INTERVAL, of=worlds.java_policy())
-    found = first_hold(of, worlds.java_settings("15s"))
+    inputs = partly_assumed(worlds.java_settings("45s"), Setting.HEARTBEAT_INTERVAL, policy=worlds.java_policy())
+    found = first_hold(inputs, worlds.java_settings("15s"))
     assert found is not None
     assert found.reason is Reason.SETTING_ASSUMED
-    assert first_hold(of, worlds.java_settings("60s")) is None
+    assert first_hold(inputs, worlds.java_settings("60s")) is None
 
 
 def test_a_session_is_not_shortened_beside_a_fetch_wait_that_is_assumed() -> None:
     """Where the beat waits for the fetch; elsewhere W says nothing of it."""
-    of = partly_assumed(worlds.settings("60s", "1s", "1s"), Setting.FETCH_WAIT)
-    found = first_hold(of, TARGET)
+    inputs = partly_assumed(worlds.settings("60s", "1s", "1s"), Setting.FETCH_WAIT)
+    found = first_hold(inputs, TARGET)
     assert found is not None
     assert "fetchWait (1s)" in found.message
-    java = partly_assumed(worlds.java_settings("45s"), Setting.FETCH_WAIT, of=worlds.java_policy())
+    java = partly_assumed(worlds.java_settings("45s"), Setting.FETCH_WAIT, policy=worlds.java_policy())
     assert first_hold(java, worlds.java_settings("15s")) is None
 
 
 def test_an_assumed_poll_limit_says_nothing_of_the_session() -> None:
     """It does not come to be set, and no beat waits for it."""
-    of = partly_assumed(worlds.java_settings("45s"), Setting.MAX_POLL_INTERVAL, of=worlds.java_policy())
-    assert first_hold(of, worlds.java_settings("15s")) is None
+    inputs = partly_assumed(worlds.java_settings("45s"), Setting.MAX_POLL_INTERVAL, policy=worlds.java_policy())
+    assert first_hold(inputs, worlds.java_settings("15s")) is None
 
 
 @pytest.mark.parametrize("source", [ValueSource.POD, ValueSource.TEMPLATE, ValueSource.POLICY])

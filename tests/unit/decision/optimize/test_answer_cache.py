@@ -22,9 +22,9 @@ from tests.support.questions import seconds
 FACTS = Facts(client="java", rebalancing=Rebalancing.EAGER, members=3, partitions=12, static=False)
 
 
-def history(of: GroupModel, **changes: Any) -> ModelHistory:
+def history(model: GroupModel, **changes: Any) -> ModelHistory:
     """Return what happens to three members, but for what is said otherwise, by a model."""
-    return ModelHistory(of, dataclasses.replace(FACTS, **changes))
+    return ModelHistory(model, dataclasses.replace(FACTS, **changes))
 
 
 MODEL = fitted.model(client="java")
@@ -129,9 +129,9 @@ def test_advice_on_static_ids_is_reckoned_once() -> None:
 def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
     """A fleet that shrinks does not fill the memory."""
     memory = AnswerCache(2)
-    one, two, three = (dataclasses.replace(ASKED, evictions=count) for count in range(3))
-    first, second = memory.answer(one), memory.answer(two)
-    assert memory.answer(one) is first
-    memory.answer(three)
-    assert memory.answer(one) is first
-    assert memory.answer(two) is not second
+    oldest, middle, newest = (dataclasses.replace(ASKED, evictions=count) for count in range(3))
+    first, second = memory.answer(oldest), memory.answer(middle)
+    assert memory.answer(oldest) is first
+    memory.answer(newest)
+    assert memory.answer(oldest) is first
+    assert memory.answer(middle) is not second

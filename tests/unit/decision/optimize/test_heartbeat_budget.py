@@ -30,58 +30,60 @@ def known(name: str = "orders", *, partitions: int = 4, now: LivenessSettings | 
     """Return a healthy Java group of three with a model, which would do better with a shorter interval."""
     absences, gaps = fitted.quantity(), fitted.quantity(largest_s=4.0)
     base = worlds.situation(
-        of=dataclasses.replace(worlds.java_policy(), key=ObjectKey("shop", name)),
+        policy=dataclasses.replace(worlds.java_policy(), key=ObjectKey("shop", name)),
         model=fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps}),
         has=worlds.workload(now or worlds.java_settings()),
         seen=dataclasses.replace(worlds.record(silence=seconds(3)), longest_poll_gap=seconds(2)),
     )
     members = tuple(dataclasses.replace(member, partitions=partitions) for member in base.group.members)
-    of = dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
-    return beating(of, 3.05 if now is None else now.heartbeat_interval.total_seconds())
+    inputs = dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+    return beating(inputs, 3.05 if now is None else now.heartbeat_interval.total_seconds())
 
 
-def beating(of: DecisionInput, every_s: float | None) -> DecisionInput:
+def beating(inputs: DecisionInput, every_s: float | None) -> DecisionInput:
     """Return a group whose members are seen to beat so often; None: no beat was seen."""
-    assert isinstance(of.record, Record)
+    assert isinstance(inputs.record, Record)
     period = None if every_s is None else seconds(every_s)
-    return dataclasses.replace(of, record=dataclasses.replace(of.record, beat_period=period))
+    return dataclasses.replace(inputs, record=dataclasses.replace(inputs.record, beat_period=period))
 
 
-def asked_of(of: DecisionInput) -> Question:
+def asked_of(inputs: DecisionInput) -> Question:
     """Return the question of a group that was watched."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    found = derived.question_of(of, of.record, of.workload.current.settings)
+    assert isinstance(inputs.record, Record)
+    assert inputs.workload.current is not None
+    found = derived.question_of(inputs, inputs.record, inputs.workload.current.settings)
     assert isinstance(found, Question)
     return found
 
 
-def by_itself(of: DecisionInput, decision: Decision | None = None) -> Beating:
+def by_itself(inputs: DecisionInput, decision: Decision | None = None) -> Beating:
     """Return a group with a decision; else with what it would do without a budget."""
-    current = None if of.workload.current is None else of.workload.current.settings
-    return Beating(of.policy, len(of.group.members), current, of.record, of.period, decision or decide(of))
+    current = None if inputs.workload.current is None else inputs.workload.current.settings
+    return Beating(
+        inputs.policy, len(inputs.group.members), current, inputs.record, inputs.period, decision or decide(inputs)
+    )
 
 
 def held(*groups: DecisionInput, per_s: float) -> dict[str, timedelta]:
     """Return the least H of each group that a budget holds, by its policy's name."""
-    of = heartbeat_budget.demand(by_itself(group) for group in groups)
+    demand = heartbeat_budget.demand(by_itself(group) for group in groups)
     slopes = {}
     for group in groups:
         target = decide(group).target
         assert target is not None
         slopes[group.policy.key] = heartbeat_budget.slope(asked_of(group), target)
-    found = heartbeat_budget.limits(of, slopes, per_s, cluster="main")
+    found = heartbeat_budget.limits(demand, slopes, per_s, cluster="main")
     return {key.name: limit.value for key, limit in found.items()}
 
 
 def test_a_group_by_itself_wants_a_beat_a_second() -> None:
     """Three members that beat every 3 s ask for three requests a second in place of one."""
-    of = heartbeat_budget.demand([by_itself(known())])
-    (wish,) = of.wishes
+    demand = heartbeat_budget.demand([by_itself(known())])
+    (wish,) = demand.wishes
     assert (wish.intervals[0], wish.intervals[-1]) == (seconds(3), seconds(1))
-    assert sum(of.by_namespace.values()) == pytest.approx(3 / 3.05, rel=0.05)
-    assert of.exceeds(2.0)
-    assert not of.exceeds(3.0)
+    assert sum(demand.by_namespace.values()) == pytest.approx(3 / 3.05, rel=0.05)
+    assert demand.exceeds(2.0)
+    assert not demand.exceeds(3.0)
 
 
 def test_a_budget_that_does_for_all_holds_nobody() -> None:
@@ -99,8 +101,8 @@ def test_a_budget_goes_to_who_gains_most_by_it() -> None:
 
 def test_a_group_that_is_held_keeps_its_interval_and_may_change_its_session() -> None:
     """The sentence says what holds it."""
-    of = dataclasses.replace(known(), held=Limit(seconds(3), HELD))
-    decision = decide(of)
+    inputs = dataclasses.replace(known(), held=Limit(seconds(3), HELD))
+    decision = decide(inputs)
     assert decision.target is not None
     assert decision.target.heartbeat_interval == seconds(3)
     assert decision.target.session_timeout < seconds(45)
@@ -117,9 +119,9 @@ def test_an_interval_that_is_set_may_stay_though_it_is_none_of_the_usual() -> No
 
 def test_a_budget_makes_nothing_infeasible() -> None:
     """Where the policy wants a shorter interval than the budget leaves, the policy goes first."""
-    of = known()
-    bounded = dataclasses.replace(of.policy, bounds=worlds.bounds(heartbeatInterval=(None, "2s")))
-    decision = decide(dataclasses.replace(of, policy=bounded, held=Limit(seconds(3), HELD)))
+    inputs = known()
+    bounded = dataclasses.replace(inputs.policy, bounds=worlds.bounds(heartbeatInterval=(None, "2s")))
+    decision = decide(dataclasses.replace(inputs, policy=bounded, held=Limit(seconds(3), HELD)))
     assert decision.verdict is Verdict.CHANGE
 
 
@@ -130,10 +132,10 @@ def test_a_budget_makes_nothing_infeasible() -> None:
 def test_beats_are_measured_not_declared(beats_every_s: float | None, spent_per_s: float) -> None:
     """Who declares a beat every ms takes what the members send; unmeasured, a beat a second of each at most."""
     declared = worlds.current(worlds.java_settings("45s", "1ms"), ValueSource.POLICY)
-    of = known()
-    of = dataclasses.replace(of, workload=dataclasses.replace(of.workload, current=declared))
+    inputs = known()
+    inputs = dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, current=declared))
     decision = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "well"))
-    found = heartbeat_budget.demand([by_itself(beating(of, beats_every_s), decision)])
+    found = heartbeat_budget.demand([by_itself(beating(inputs, beats_every_s), decision)])
     assert sum(found.by_namespace.values()) == pytest.approx(spent_per_s)
 
 
@@ -148,23 +150,23 @@ def test_one_namespace_of_several_counts_for_half_of_a_budget_at_most() -> None:
 @given(st.lists(st.floats(0.0, 1e4), max_size=5), st.floats(0.0, 1e4), st.floats(0.0, 1e4))
 def test_a_larger_budget_leaves_no_less(spent: list[float], per_s: float, more_per_s: float) -> None:
     """Where anything is left: however much of it the namespaces are counted for."""
-    of = Demand({str(number): item for number, item in enumerate(spent)}, [])
-    left, more = (budget - of.counted(budget) for budget in (per_s, per_s + more_per_s))
+    demand = Demand({str(number): item for number, item in enumerate(spent)}, [])
+    left, more = (budget - demand.counted(budget) for budget in (per_s, per_s + more_per_s))
     assert left <= max(more, 0.0) + 1e-6
 
 
 def test_what_a_record_demands_is_spent_and_not_asked_for() -> None:
     """A storm is cured, whatever its beats cost."""
     storm = worlds.storm()
-    of = heartbeat_budget.demand([by_itself(storm)])
-    assert not of.wishes
-    assert sum(of.by_namespace.values()) == pytest.approx(len(storm.group.members) / 1.0)
+    demand = heartbeat_budget.demand([by_itself(storm)])
+    assert not demand.wishes
+    assert sum(demand.by_namespace.values()) == pytest.approx(len(storm.group.members) / 1.0)
 
 
 def test_a_group_whose_pods_are_being_replaced_is_counted_by_what_they_will_run_with() -> None:
     """Else its part of the budget would be given away meanwhile."""
-    of = known()
-    rolling = dataclasses.replace(of, workload=dataclasses.replace(of.workload, current=None))
+    inputs = known()
+    rolling = dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, current=None))
     assert heartbeat_budget.demand([by_itself(rolling)]) == Demand({}, [])
     new = worlds.java_settings("20s", "1s")
     application = Application(new, worlds.java_settings(), worlds.NOW, rolling.workload.uid)
@@ -175,28 +177,28 @@ def test_a_group_whose_pods_are_being_replaced_is_counted_by_what_they_will_run_
 
 def test_a_group_without_members_sends_nothing() -> None:
     """And wants nothing."""
-    of = known()
-    empty = dataclasses.replace(of, group=dataclasses.replace(of.group, members=()))
+    inputs = known()
+    empty = dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, members=()))
     assert heartbeat_budget.demand([by_itself(empty)]) == Demand({}, [])
 
 
 def test_where_the_beat_waits_for_the_fetch_only_what_changes_the_period_is_a_step() -> None:
     """KafkaJS with W 5 s beats every 10 s at an H of 10 s, and at one of 8 s likewise."""
-    of = worlds.situation(now=worlds.settings("45s", "10s", "5s"))
+    inputs = worlds.situation(now=worlds.settings("45s", "10s", "5s"))
     target = worlds.settings("45s", "5s", "5s")
     finding = dataclasses.replace(decide(known()).finding)
-    (wish,) = heartbeat_budget.demand([by_itself(of, Decision(Verdict.CHANGE, finding, target=target))]).wishes
+    (wish,) = heartbeat_budget.demand([by_itself(inputs, Decision(Verdict.CHANGE, finding, target=target))]).wishes
     assert wish.intervals == (seconds(10), seconds(5))
     assert wish.periods_s == pytest.approx((10.0, 5.0))
 
 
 def test_the_slope_is_what_a_second_between_beats_costs() -> None:
     """Ten times as much with ten times the partitions; nothing where the period stays."""
-    of, large = asked_of(known()), asked_of(known(partitions=40))
+    small, large = asked_of(known()), asked_of(known(partitions=40))
     target = worlds.java_settings("20s", "1s")
-    assert heartbeat_budget.slope(large, target) == pytest.approx(10 * heartbeat_budget.slope(of, target), rel=0.05)
-    assert heartbeat_budget.slope(of, target) > 0
-    assert heartbeat_budget.slope(of, of.current) == 0.0
+    assert heartbeat_budget.slope(large, target) == pytest.approx(10 * heartbeat_budget.slope(small, target), rel=0.05)
+    assert heartbeat_budget.slope(small, target) > 0
+    assert heartbeat_budget.slope(small, small.current) == 0.0
 
 
 PERIODS = (15.0, 10.0, 8.0, 5.0, 3.0, 2.0, 1.5, 1.0)

@@ -20,16 +20,16 @@ from tests.support.pipelines import choose
 KAFKAJS = catalogue.client("kafkajs")
 
 
-def chosen(of: DecisionInput, cause: Reason) -> LivenessSettings:
+def chosen(inputs: DecisionInput, cause: Reason) -> LivenessSettings:
     """Choose where values exist."""
-    answer = choose(of, cause)
+    answer = choose(inputs, cause)
     assert isinstance(answer, Chosen), answer.message
     return answer.settings
 
 
-def refused(of: DecisionInput, cause: Reason = Reason.CADENCE_EXCEEDS_SESSION) -> str:
+def refused(inputs: DecisionInput, cause: Reason = Reason.CADENCE_EXCEEDS_SESSION) -> str:
     """Return the sentence where no values exist."""
-    answer = choose(of, cause)
+    answer = choose(inputs, cause)
     assert isinstance(answer, Infeasible), answer.settings
     return answer.message
 
@@ -42,26 +42,26 @@ def late_polls(gap_s: float) -> Record:
 @pytest.mark.parametrize("brokers", [1, 3])
 def test_cadence_is_cured_by_one_second_beats(brokers: int) -> None:
     """H rises to the floor below which it only costs requests, W falls to H."""
-    of = worlds.storm(cluster=worlds.cluster(brokers=brokers))
-    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings("30s", "1s", "1s")
+    inputs = worlds.storm(cluster=worlds.cluster(brokers=brokers))
+    assert chosen(inputs, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings("30s", "1s", "1s")
 
 
 def test_an_interval_above_the_floor_stays() -> None:
     """H is lowered for nobody, and W follows it."""
-    of = worlds.situation(now=worlds.settings("4s", "3s", "5s"), seen=worlds.record(evictions=9))
-    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings("30s", "3s", "3s")
+    inputs = worlds.situation(now=worlds.settings("4s", "3s", "5s"), seen=worlds.record(evictions=9))
+    assert chosen(inputs, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings("30s", "3s", "3s")
 
 
 def test_a_wait_below_the_interval_stays() -> None:
     """W is not raised: a longer fetch would only delay beats."""
-    of = worlds.situation(now=worlds.settings("30s", "3s", "500ms"), seen=worlds.record(share=0.2, rebalances=9))
-    assert chosen(of, Reason.UNSTABLE).fetch_wait == timedelta(milliseconds=500)
+    inputs = worlds.situation(now=worlds.settings("30s", "3s", "500ms"), seen=worlds.record(share=0.2, rebalances=9))
+    assert chosen(inputs, Reason.UNSTABLE).fetch_wait == timedelta(milliseconds=500)
 
 
 def test_danger_moves_only_the_session() -> None:
     """A cadence that holds is left as it is."""
-    of = worlds.situation(seen=worlds.record(evictions=3))
-    answer = chosen(of, Reason.DANGER)
+    inputs = worlds.situation(seen=worlds.record(evictions=3))
+    answer = chosen(inputs, Reason.DANGER)
     assert (answer.heartbeat_interval, answer.fetch_wait) == (worlds.seconds(3), worlds.seconds(5))
 
 
@@ -78,14 +78,14 @@ def test_danger_moves_only_the_session() -> None:
 def test_session_covers_the_largest_absence_with_a_margin(silence_s: float | None, session: str) -> None:
     """Each eviction is one absence that exceeded S - P; survived silences may have been longer."""
     silence = None if silence_s is None else worlds.seconds(silence_s)
-    of = worlds.situation(seen=worlds.record(evictions=3, silence=silence))
-    assert chosen(of, Reason.DANGER).session_timeout == worlds.settings(session).session_timeout
+    inputs = worlds.situation(seen=worlds.record(evictions=3, silence=silence))
+    assert chosen(inputs, Reason.DANGER).session_timeout == worlds.settings(session).session_timeout
 
 
 def test_evictions_under_an_impossible_cadence_are_no_absences() -> None:
     """They say that the beat was late, and nothing of how long a member can be away."""
-    of = worlds.situation(now=worlds.settings("4s", "1s", "5s"), seen=worlds.record(evictions=9, silence=None))
-    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(30)
+    inputs = worlds.situation(now=worlds.settings("4s", "1s", "5s"), seen=worlds.record(evictions=9, silence=None))
+    assert chosen(inputs, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(30)
 
 
 @pytest.mark.parametrize(
@@ -94,32 +94,32 @@ def test_evictions_under_an_impossible_cadence_are_no_absences() -> None:
 )
 def test_above_a_minute_steps_are_coarse_but_never_beyond_a_ceiling(detection_s: int, session_s: int) -> None:
     """5 + 1.5 x 48.5 = 77.75 s becomes 78 s, which is rounded to 80 s where that is allowed."""
-    of = worlds.situation(
+    inputs = worlds.situation(
         seen=worlds.record(evictions=3, silence=worlds.seconds(53.5)),
-        of=worlds.policy(objective=Objective(worlds.seconds(detection_s), 1.0)),
+        policy=worlds.policy(objective=Objective(worlds.seconds(detection_s), 1.0)),
     )
-    assert chosen(of, Reason.DANGER).session_timeout == worlds.seconds(session_s)
+    assert chosen(inputs, Reason.DANGER).session_timeout == worlds.seconds(session_s)
 
 
 def test_session_is_never_lowered() -> None:
     """A record alone is no ground for a shorter session."""
-    of = worlds.situation(now=worlds.settings("50s"), seen=worlds.record(share=0.2, rebalances=9))
-    assert chosen(of, Reason.UNSTABLE).session_timeout == worlds.seconds(50)
+    inputs = worlds.situation(now=worlds.settings("50s"), seen=worlds.record(share=0.2, rebalances=9))
+    assert chosen(inputs, Reason.UNSTABLE).session_timeout == worlds.seconds(50)
 
 
 @pytest.mark.parametrize("cause", [Reason.CADENCE_EXCEEDS_SESSION, Reason.UNSTABLE])
 def test_a_session_beyond_a_ceiling_is_neither_kept_nor_lowered(cause: Reason) -> None:
     """No recommendation leaves the bounds, and none tightens on a record alone: so there is none."""
-    of = worlds.situation(now=worlds.settings("2m", "3s", "130s"), seen=worlds.record(evictions=9))
-    sentence = refused(of, cause)
+    inputs = worlds.situation(now=worlds.settings("2m", "3s", "130s"), seen=worlds.record(evictions=9))
+    sentence = refused(inputs, cause)
     assert "2m" in sentence
     assert "objective.maxDetectionTime allows at most 1m" in sentence
 
 
 def test_default_session_gives_way_to_a_ceiling() -> None:
     """30 s is a habit, the objective is a promise."""
-    of = worlds.storm(policy=worlds.policy(objective=Objective(worlds.seconds(12), 1.0)))
-    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(12)
+    inputs = worlds.storm(policy=worlds.policy(objective=Objective(worlds.seconds(12), 1.0)))
+    assert chosen(inputs, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(12)
 
 
 @pytest.mark.parametrize(
@@ -134,35 +134,35 @@ def test_default_session_gives_way_to_a_ceiling() -> None:
 )
 def test_bounds_hold_the_cure(bounds: dict[str, tuple[str | None, str | None]], expected: str) -> None:
     """Bounds that no recommendation leaves."""
-    of = worlds.storm(policy=worlds.policy(bounds=worlds.bounds(**bounds)))
-    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings(*expected.split())
+    inputs = worlds.storm(policy=worlds.policy(bounds=worlds.bounds(**bounds)))
+    assert chosen(inputs, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings(*expected.split())
 
 
 def test_bounds_hold_in_danger_too() -> None:
     """A value that stands outside the bounds is not recommended again."""
-    of = worlds.situation(
+    inputs = worlds.situation(
         seen=worlds.record(evictions=3),
-        of=worlds.policy(bounds=worlds.bounds(heartbeatInterval=(None, "2s"), fetchWait=(None, "4s"))),
+        policy=worlds.policy(bounds=worlds.bounds(heartbeatInterval=(None, "2s"), fetchWait=(None, "4s"))),
     )
-    answer = chosen(of, Reason.DANGER)
+    answer = chosen(inputs, Reason.DANGER)
     assert (answer.heartbeat_interval, answer.fetch_wait) == (worlds.seconds(2), worlds.seconds(4))
 
 
 def test_brokers_minimum_is_respected() -> None:
     """The broker refuses shorter sessions."""
-    of = worlds.storm(cluster=worlds.cluster(low="40s"))
-    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(40)
+    inputs = worlds.storm(cluster=worlds.cluster(low="40s"))
+    assert chosen(inputs, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(40)
 
 
 def test_clients_own_rules_have_the_last_word() -> None:
     """What a library refuses to start with is not recommended."""
     library = catalogue.client("confluent-kafka-python")
-    of = worlds.situation(
+    inputs = worlds.situation(
         now=worlds.java_settings(session="45s", poll="10s"),
-        of=worlds.policy(library=library.name, bounds=worlds.bounds(maxPollInterval=(None, "30s"))),
+        policy=worlds.policy(library=library.name, bounds=worlds.bounds(maxPollInterval=(None, "30s"))),
         seen=late_polls(12),
     )
-    answer = choose(of, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
+    answer = choose(inputs, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
     assert isinstance(answer, Infeasible)
     assert "within the policy's bounds: confluent-kafka for Python refuses to start" in answer.message
     assert "(30s) below the session timeout (45s)" in answer.message
@@ -179,12 +179,12 @@ def test_a_limit_that_must_cover_the_session_bounds_it() -> None:
 def test_a_session_may_grow_with_the_poll_limit_that_covers_it() -> None:
     """Where both are cured at once, the new limit is what counts."""
     library = catalogue.client("confluent-kafka-python")
-    of = worlds.situation(
+    inputs = worlds.situation(
         now=worlds.java_settings(session="40s", poll="40s"),
-        of=worlds.policy(library=library.name),
+        policy=worlds.policy(library=library.name),
         seen=dataclasses.replace(late_polls(50), evictions=9),
     )
-    answer = choose(of, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
+    answer = choose(inputs, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
     assert isinstance(answer, Chosen), answer.message
     assert answer.settings.session_timeout == worlds.seconds(59)
     assert answer.settings.max_poll_interval == worlds.seconds(300)
@@ -193,8 +193,10 @@ def test_a_session_may_grow_with_the_poll_limit_that_covers_it() -> None:
 def test_a_poll_limit_that_counts_double_is_half_of_what_the_gap_needs() -> None:
     """The library waits twice as long as is set."""
     library = catalogue.client("confluent-kafka-javascript")
-    of = worlds.situation(now=worlds.java_settings(), of=worlds.policy(library=library.name), seen=late_polls(800))
-    answer = choose(of, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
+    inputs = worlds.situation(
+        now=worlds.java_settings(), policy=worlds.policy(library=library.name), seen=late_polls(800)
+    )
+    answer = choose(inputs, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
     assert isinstance(answer, Chosen), answer.message
     assert answer.settings.max_poll_interval == worlds.seconds(520)
     assert "may then take 17m20s" in answer.message

@@ -34,13 +34,13 @@ def restarting(median_s: float, **changes: Any) -> Profile:
     return questions.profile(**{"restarts": happening(0.25, median_s, 0.3), **changes})
 
 
-def worth(of: Profile, **fields: Any) -> Worth:
+def worth(profile: Profile, **fields: Any) -> Worth:
     """Return whether static ids pay for a group."""
-    return advise(catalogue.client(of.client), question(of, **fields)).worth
+    return advise(catalogue.client(profile.client), question(profile, **fields)).worth
 
 
 @pytest.mark.parametrize(
-    ("of", "expected"),
+    ("profile", "expected"),
     [
         (restarting(5.0), Worth.PAYS),
         (restarting(20.0), Worth.PAYS),
@@ -58,29 +58,29 @@ def worth(of: Profile, **fields: Any) -> Worth:
         "never",
     ],
 )
-def test_it_pays_where_restarts_are_quick_and_the_group_stands_still(of: Profile, expected: Worth) -> None:
+def test_it_pays_where_restarts_are_quick_and_the_group_stands_still(profile: Profile, expected: Worth) -> None:
     """Of an eager group, that is; where only those stand still who move, hardly ever."""
-    assert worth(of) is expected
+    assert worth(profile) is expected
 
 
-@pytest.mark.parametrize("of", [restarting(20.0), restarting(60.0), restarting(20.0, surge=True)])
-def test_whoever_has_ids_already_gets_the_same_advice(of: Profile) -> None:
+@pytest.mark.parametrize("profile", [restarting(20.0), restarting(60.0), restarting(20.0, surge=True)])
+def test_whoever_has_ids_already_gets_the_same_advice(profile: Profile) -> None:
     """Both are computed, whichever is so: else it would flap."""
-    assert static_id_costs(question(of)) == static_id_costs(question(dataclasses.replace(of, static=True)))
+    assert static_id_costs(question(profile)) == static_id_costs(question(dataclasses.replace(profile, static=True)))
 
 
 @pytest.mark.parametrize("rebalancing", [Rebalancing.EAGER, Rebalancing.COOPERATIVE])
 @pytest.mark.parametrize("median_s", [8.0, 20.0])
 def test_the_saving_is_that_of_groups_played_out(rebalancing: Rebalancing, median_s: float) -> None:
     """The same restarts, with ids and without; nobody is scaled away in a play."""
-    of = known_groups.group(restarts=FailureProcess(80 / 6, Law.lognormal(median_s, 0.4)), rebalancing=rebalancing)
+    truth = known_groups.group(restarts=FailureProcess(80 / 6, Law.lognormal(median_s, 0.4)), rebalancing=rebalancing)
     set_here = known_groups.settings(session_s=45)
     static, dynamic = (
-        simulate(dataclasses.replace(of, static=item), set_here, days=20, seed=1).gross_per_day
+        simulate(dataclasses.replace(truth, static=item), set_here, days=20, seed=1).gross_per_day
         for item in (True, False)
     )
-    found = static_id_costs(question(of, current=set_here))
-    left_over = of.restarts.per_day * found.one_away
+    found = static_id_costs(question(truth, current=set_here))
+    left_over = truth.restarts.per_day * found.one_away
     assert found.dynamic == pytest.approx(dynamic, rel=0.1)
     assert found.static - left_over == pytest.approx(static, rel=0.1)
     assert (found.static - left_over < found.dynamic) == (static < dynamic)
@@ -114,11 +114,11 @@ def test_slower_restarts_never_speak_for_ids(
 ) -> None:
     """Each second away is m partitions more that nobody reads."""
 
-    def of(median_s: float) -> StaticIdCosts:
+    def costs(median_s: float) -> StaticIdCosts:
         group = restarting(median_s, surge=surge, members=members, partitions=4 * members, rebalancing=rebalancing)
         return static_id_costs(question(dataclasses.replace(group, crashes=NEVER)))
 
-    quick, slow = of(quick_s), of(quick_s * longer)
+    quick, slow = costs(quick_s), costs(quick_s * longer)
     assert slow.static >= quick.static * (1 - 1e-6)
     assert slow.back_share <= quick.back_share + 1e-9
     assert slow.covering_s >= quick.covering_s
@@ -139,17 +139,17 @@ _WEIGHED = static_id_costs(question(restarting(20.0)))
 
 def test_who_is_scaled_away_is_charged_for() -> None:
     """One for each rollout, whose surge leaves an id over; each parks its partitions until its session is over."""
-    of = dataclasses.replace(restarting(20.0), crashes=NEVER)
-    without, surging = (static_id_costs(question(dataclasses.replace(of, surge=item))) for item in (False, True))
+    history = dataclasses.replace(restarting(20.0), crashes=NEVER)
+    without, surging = (static_id_costs(question(dataclasses.replace(history, surge=item))) for item in (False, True))
     period_s = JAVA.period(JAVA.defaults, Circumstances()).usual.total_seconds()
-    assert without.one_away == pytest.approx(of.share * (45.0 - period_s / 2), rel=0.02)
-    parked = static_ids._left_over(of, question(of), np.array([45.0]))[0]
-    assert without.static == pytest.approx(_restarts(of) + 0.25 * parked, rel=1e-6)
+    assert without.one_away == pytest.approx(history.share * (45.0 - period_s / 2), rel=0.02)
+    parked = static_ids._left_over(history, question(history), np.array([45.0]))[0]
+    assert without.static == pytest.approx(_restarts(history) + 0.25 * parked, rel=1e-6)
     assert surging.static > without.static  # its id comes and goes, too
 
 
-def _restarts(of: Profile) -> float:
-    found = static_ids._costs(dataclasses.replace(of, static=True), question(of), np.array([45.0]))
+def _restarts(profile: Profile) -> float:
+    found = static_ids._costs(dataclasses.replace(profile, static=True), question(profile), np.array([45.0]))
     return float(found.terms["restarts"][0])
 
 

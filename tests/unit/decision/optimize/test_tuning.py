@@ -48,9 +48,9 @@ def test_every_library_gets_values_that_it_starts_with(library: str) -> None:
     """Its own rules are kept, and only what it has is changed."""
     client = catalogue.client(library)
     consumer = library == "java-kip848"
-    of = profile(client=library, rebalancing=Rebalancing.CONSUMER if consumer else Rebalancing.EAGER)
+    history = profile(client=library, rebalancing=Rebalancing.CONSUMER if consumer else Rebalancing.EAGER)
     broker = (45.0, 60.0) if consumer else (6.0, 1_800.0)
-    asked = question(of, least_session=seconds(broker[0]), most_session=seconds(broker[1]))
+    asked = question(history, least_session=seconds(broker[0]), most_session=seconds(broker[1]))
     slow = dataclasses.replace(
         asked,
         current=dataclasses.replace(
@@ -96,8 +96,8 @@ def test_a_session_of_sarama_outlasts_two_fetches() -> None:
 
 def test_an_interval_of_kip_848_is_one_that_the_broker_accepts() -> None:
     """It refuses less than 5 s unless somebody allowed it."""
-    of = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER)
-    asked = question(of, least_session=seconds(45), most_session=seconds(60))
+    history = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER)
+    asked = question(history, least_session=seconds(45), most_session=seconds(60))
     slow = dataclasses.replace(asked, current=dataclasses.replace(asked.current, heartbeat_interval=seconds(15)))
     assert target(slow).heartbeat_interval == seconds(5)
     allowed = dataclasses.replace(slow, broker_interval=Range(min=seconds(2)))
@@ -138,8 +138,8 @@ def test_limits_that_contradict_each_other_are_both_named(fields: dict[str, Any]
 
 def test_bounds_of_the_interval_may_contradict_the_brokers() -> None:
     """A KIP-848 group's H is the broker's to allow."""
-    of = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER)
-    found = answer(question(of, bounds={Setting.HEARTBEAT_INTERVAL: Range(max=seconds(2))}))
+    history = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER)
+    found = answer(question(history, bounds={Setting.HEARTBEAT_INTERVAL: Range(max=seconds(2))}))
     assert found.verdict is Verdict.INFEASIBLE
     assert "at least 5s (the broker's least heartbeat interval)" in found.message
     assert "bounds.heartbeatInterval.max allows at most 2s" in found.message
@@ -147,8 +147,8 @@ def test_bounds_of_the_interval_may_contradict_the_brokers() -> None:
 
 def test_what_no_session_can_help_is_told_as_such() -> None:
     """A client with one beat in flight loses its place in each outage, however long its session."""
-    of = profile(client="node-rdkafka", outages=happening(1.0, 20.0), delivery=Delivery.ONE_IN_FLIGHT)
-    found = answer(question(of))
+    history = profile(client="node-rdkafka", outages=happening(1.0, 20.0), delivery=Delivery.ONE_IN_FLIGHT)
+    found = answer(question(history))
     assert found.verdict is Verdict.INFEASIBLE
     assert "No values are sure to keep false evictions within 1 a month" in found.message
     assert "at most 240 a month" in found.message
@@ -227,7 +227,7 @@ def test_confidence_is_of_amount_and_span(days: float, member_days: float, level
 
 
 @pytest.mark.parametrize(
-    "of",
+    "history",
     [
         profile(members=10**9, partitions=10**9),
         profile(pauses=happening(0.0, 1.0), restarts=happening(0.0, 1.0), crashes=happening(0.0, 1.0)),
@@ -237,9 +237,9 @@ def test_confidence_is_of_amount_and_span(days: float, member_days: float, level
         profile(members=1, partitions=1),
     ],
 )
-def test_the_absurd_gets_a_reason(of: object) -> None:
+def test_the_absurd_gets_a_reason(history: object) -> None:
     """And no traceback."""
-    found = answer(dataclasses.replace(question(), history=of))  # type: ignore[arg-type]
+    found = answer(dataclasses.replace(question(), history=history))  # type: ignore[arg-type]
     assert found.message
 
 
@@ -293,14 +293,14 @@ def test_the_longest_absence_seen_and_a_ceiling_below_it_are_both_told() -> None
 
 def test_of_sessions_that_cost_the_same_none_above_a_minute_is_taken() -> None:
     """Where S costs nothing the longest evicts less; but a session of minutes only hides the dead."""
-    of = profile(crashes=happening(0.0, 20.0), pauses=happening(0.05, 6.0), restarts=happening(0.25, 20.0, 0.3))
-    found = target(question(of, objective=Objective(seconds(1_800), 1.0)))
+    history = profile(crashes=happening(0.0, 20.0), pauses=happening(0.05, 6.0), restarts=happening(0.25, 20.0, 0.3))
+    found = target(question(history, objective=Objective(seconds(1_800), 1.0)))
     assert seconds(45) <= found.session_timeout <= seconds(60)
 
 
 def test_a_wait_that_was_shortened_makes_no_other_interval_better() -> None:
     """An H of 2 s and a W of 1.5 s were compared only once W was set: each H is now compared with every W up to it."""
-    of = profile(
+    history = profile(
         client="sarama",
         members=40,
         partitions=40,
@@ -312,7 +312,7 @@ def test_a_wait_that_was_shortened_makes_no_other_interval_better() -> None:
         settle_s=0.37,
     )
     before = dataclasses.replace(
-        question(of).current, session_timeout=seconds(36), heartbeat_interval=seconds(13), fetch_wait=seconds(9)
+        question(history).current, session_timeout=seconds(36), heartbeat_interval=seconds(13), fetch_wait=seconds(9)
     )
-    asked = question(of, current=before, objective=Objective(seconds(60), 20.0))
+    asked = question(history, current=before, objective=Objective(seconds(60), 20.0))
     assert answer(dataclasses.replace(asked, current=target(asked))).target is None

@@ -192,8 +192,8 @@ def test_what_only_looks_better_by_a_hair_is_left() -> None:
 def test_what_costs_next_to_nothing_is_left() -> None:
     """Half of it saved is nothing saved."""
     never = happening(0.0, 1.0)
-    of = profile(pauses=never, crashes=happening(5e-6, 20.0), restarts=never, slow_handlers=never)
-    found = answer(question(of))
+    history = profile(pauses=never, crashes=happening(5e-6, 20.0), restarts=never, slow_handlers=never)
+    found = answer(question(history))
     assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
     assert found.now is not None
     assert found.now.net_per_day > 0.01
@@ -202,7 +202,7 @@ def test_what_costs_next_to_nothing_is_left() -> None:
 def test_a_cost_that_is_below_nothing_by_rounding_is_one() -> None:
     """The rules hold for it as well."""
     never = happening(0.0, 1.0)
-    of = profile(
+    history = profile(
         client="aiokafka",
         pauses=never,
         crashes=never,
@@ -211,9 +211,9 @@ def test_a_cost_that_is_below_nothing_by_rounding_is_one() -> None:
         handlers=Law.lognormal(7.0, 0.5),
         slow_handlers=None,
     )
-    asked = with_session(question(of, objective=Objective(seconds(60), 0.0), largest_poll_gap_s=5.0), 2)
+    asked = with_session(question(history, objective=Objective(seconds(60), 0.0), largest_poll_gap_s=5.0), 2)
     rules = tuning._rules(asked)
-    found = search.choose(CostCache(of, rules), rules, 0.0)
+    found = search.choose(CostCache(history, rules), rules, 0.0)
     assert isinstance(found, Choice)
     assert found.point.settings.session_timeout >= seconds(6)
 
@@ -267,8 +267,8 @@ def test_a_rollout_that_stops_all_pods_has_to_pay_for_all_of_them() -> None:
 
 def test_what_the_broker_sets_needs_no_restart() -> None:
     """S and H of a KIP-848 group."""
-    of = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER, restarts=happening(4.0, 20.0))
-    asked = question(of, least_session=seconds(45), most_session=seconds(60))
+    history = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER, restarts=happening(4.0, 20.0))
+    asked = question(history, least_session=seconds(45), most_session=seconds(60))
     slow = dataclasses.replace(asked, current=dataclasses.replace(asked.current, heartbeat_interval=seconds(15)))
     found = answer(slow)
     assert found.verdict is Verdict.CHANGE
@@ -317,8 +317,8 @@ LATE = happening(3.0, 60.0, 0.75)
 @pytest.mark.parametrize("expected_per_day", [0.5, 2.0], ids=["expected to do", "hopeless"])
 def test_a_session_that_cannot_be_had_says_nothing_against_a_longer_poll_limit(expected_per_day: float) -> None:
     """M alone saves most of what late polls cost, and nothing gets shorter."""
-    of = profile(pauses=happening(expected_per_day, 20.0, doubt=30.0), slow_handlers=LATE)
-    asked = question(of, largest_poll_gap_s=450.0)
+    history = profile(pauses=happening(expected_per_day, 20.0, doubt=30.0), slow_handlers=LATE)
+    asked = question(history, largest_poll_gap_s=450.0)
     found = answer(asked)
     assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
     assert found.target is not None
@@ -335,8 +335,8 @@ def test_a_session_that_cannot_be_had_says_nothing_against_a_longer_poll_limit(e
 
 def test_an_interval_alone_is_taken_where_no_session_can_be_had() -> None:
     """It makes every rebalance shorter, whatever S is."""
-    of = profile(pauses=happening(2.0, 6.0, 0.5, doubt=4_000.0), restarts=happening(2.0, 20.0, 0.3))
-    asked = question(of)
+    history = profile(pauses=happening(2.0, 6.0, 0.5, doubt=4_000.0), restarts=happening(2.0, 20.0, 0.3))
+    asked = question(history)
     found = answer(asked)
     assert found.target == dataclasses.replace(asked.current, heartbeat_interval=seconds(1))
     assert found.objective_met is False
@@ -344,8 +344,8 @@ def test_an_interval_alone_is_taken_where_no_session_can_be_had() -> None:
 
 def test_what_is_expected_to_do_is_not_infeasible() -> None:
     """Nobody can be sure of it; that is no word on what is possible, and the record may yet prove it."""
-    of = profile(pauses=happening(0.02, 15.0, doubt=200.0), restarts=NEVER, crashes=happening(0.001, 20.0))
-    found = answer(question(of))
+    history = profile(pauses=happening(0.02, 15.0, doubt=200.0), restarts=NEVER, crashes=happening(0.001, 20.0))
+    found = answer(question(history))
     assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
     assert found.target is None
     assert found.objective_met is False
@@ -355,8 +355,8 @@ def test_what_is_expected_to_do_is_not_infeasible() -> None:
 
 def test_a_record_that_shows_more_than_the_objective_is_not_called_likely_to_meet_it() -> None:
     """What is expected was wrong then."""
-    of = profile(pauses=happening(0.02, 15.0, doubt=200.0), restarts=NEVER, crashes=happening(0.001, 20.0))
-    found = answer(with_session(question(of, evictions=40), 60))
+    history = profile(pauses=happening(0.02, 15.0, doubt=200.0), restarts=NEVER, crashes=happening(0.001, 20.0))
+    found = answer(with_session(question(history, evictions=40), 60))
     assert found.verdict is Verdict.INFEASIBLE
 
 

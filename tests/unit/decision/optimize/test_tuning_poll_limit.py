@@ -76,8 +76,8 @@ def test_a_poll_limit_at_its_bound_stays() -> None:
 
 def test_a_poll_limit_stays_where_gaps_are_not_measured() -> None:
     """What was not measured says nothing, neither for another limit nor against a session."""
-    of = profile(hangs=happening(0.05, 3_600.0), slow_handlers=happening(1.0, 400.0))
-    found = answer(with_session(question(of, largest_poll_gap_s=None), 90))
+    history = profile(hangs=happening(0.05, 3_600.0), slow_handlers=happening(1.0, 400.0))
+    found = answer(with_session(question(history, largest_poll_gap_s=None), 90))
     assert found.target is not None
     assert found.target.max_poll_interval == seconds(300)
     assert found.objective_met
@@ -135,24 +135,24 @@ def test_a_lower_poll_limit_rests_on_the_days_of_its_gaps(
 
 def test_a_poll_limit_of_confluents_javascript_counts_double() -> None:
     """The library waits twice as long as is set."""
-    of = profile(client="confluent-kafka-javascript")
-    found = target(question(of, largest_poll_gap_s=800.0))
+    history = profile(client="confluent-kafka-javascript")
+    found = target(question(history, largest_poll_gap_s=800.0))
     assert found.max_poll_interval is not None
     assert seconds(520) <= found.max_poll_interval < seconds(700)
 
 
 def test_a_poll_limit_of_librdkafka_covers_the_session() -> None:
     """It refuses to start otherwise."""
-    of = profile(client="confluent-kafka-python", hangs=happening(0.05, 3_600.0))
-    found = target(question(of))
+    history = profile(client="confluent-kafka-python", hangs=happening(0.05, 3_600.0))
+    found = target(question(history))
     assert found.max_poll_interval is not None
     assert found.max_poll_interval >= seconds(60)
 
 
 def test_a_session_of_librdkafka_stays_below_a_bounded_poll_limit() -> None:
     """Where the policy holds M down, S follows."""
-    of = profile(client="confluent-kafka-python", pauses=happening(0.1, 15.0))
-    asked = question(of, bounds={Setting.MAX_POLL_INTERVAL: Range(max=seconds(20))})
+    history = profile(client="confluent-kafka-python", pauses=happening(0.1, 15.0))
+    asked = question(history, bounds={Setting.MAX_POLL_INTERVAL: Range(max=seconds(20))})
     found = answer(asked)
     assert found.verdict is Verdict.INFEASIBLE
     assert "maxPollInterval, which must cover it, allows at most 20s" in found.message
@@ -160,13 +160,13 @@ def test_a_session_of_librdkafka_stays_below_a_bounded_poll_limit() -> None:
 
 def test_a_poll_limit_that_leaves_too_little_for_silences_goes() -> None:
     """Within half the objective, and yet too much together with what no session can bear."""
-    of = profile(
+    history = profile(
         pauses=happening(0.1, 19.7, doubt=2.0),
         slow_handlers=happening(1.0, 60.0, 0.5556),
         settle_s=200.0,
         restarts=happening(0.01, 20.0),
     )
-    found = answer(question(of, largest_poll_gap_s=230.0))
+    found = answer(question(history, largest_poll_gap_s=230.0))
     assert found.target is not None
     assert found.target.max_poll_interval is not None
     assert found.target.max_poll_interval > seconds(300)

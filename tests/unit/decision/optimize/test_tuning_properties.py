@@ -71,8 +71,8 @@ def profiles(draw: st.DrawFn, wild: bool) -> Profile:  # noqa: FBT001 - it is wh
 @st.composite
 def questions(draw: st.DrawFn, wild: bool) -> Question:  # noqa: FBT001 - likewise
     """Return questions as policies and brokers may ask them; of wild groups, the contradictory among them."""
-    of = draw(profiles(wild))
-    client = catalogue.client(of.client)
+    history = draw(profiles(wild))
+    client = catalogue.client(history.client)
     session = draw(st.integers(60, 180) if not wild else st.integers(1, 180))
     values: dict[Setting, timedelta] = {
         Setting.SESSION_TIMEOUT: seconds(session / 2),
@@ -80,7 +80,7 @@ def questions(draw: st.DrawFn, wild: bool) -> Question:  # noqa: FBT001 - likewi
         Setting.FETCH_WAIT: seconds(draw(st.integers(1, 20)) / 2),
     }
     asked = question(
-        of,
+        history,
         current=LivenessSettings.of({**client.defaults.by_setting, **values}),
         objective=Objective(seconds(60), draw(st.sampled_from([20.0, 1.0]))),
         watched_days=draw(st.sampled_from([14.0, 3.0])),
@@ -250,9 +250,9 @@ def test_a_looser_objective_never_asks_for_a_longer_session(asked: Question, int
     asked = dataclasses.replace(
         asked, bounds={Setting.HEARTBEAT_INTERVAL: fixed}, largest_poll_gap_s=None, broker_interval=Range()
     )
-    of = tuning._rules(asked)
-    prices = CostCache(asked.profile, of)
-    strict, loose = (search.choose(prices, of, per_month) for per_month in (0.5, 0.5 * more))
+    rules = tuning._rules(asked)
+    prices = CostCache(asked.profile, rules)
+    strict, loose = (search.choose(prices, rules, per_month) for per_month in (0.5, 0.5 * more))
     if isinstance(strict, Choice):
         assert isinstance(loose, Choice)
         least = max(strict.point.settings.session_timeout, asked.current.session_timeout)
@@ -319,7 +319,7 @@ def guard_tightens(now: LivenessSettings, then: LivenessSettings) -> bool:
 def test_what_never_happens_costs_nothing(members: int) -> None:
     """And asks for nothing."""
     never = happening(0.0, 1.0)
-    of = Profile(
+    history = Profile(
         client="java",
         rebalancing=Rebalancing.EAGER,
         members=members,
@@ -338,4 +338,4 @@ def test_what_never_happens_costs_nothing(members: int) -> None:
         slow_handlers=never,
         settle_s=0.5,
     )
-    assert answer(question(of)).verdict is Verdict.HEALTHY
+    assert answer(question(history)).verdict is Verdict.HEALTHY

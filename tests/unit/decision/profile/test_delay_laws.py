@@ -212,9 +212,9 @@ LONG_S = 1e6
 FREEZES = FailureProcess(20.0, Law.lognormal(0.2, 0.6))
 
 
-def rate(one: FailureProcess, time_s: float) -> float:
+def rate(process: FailureProcess, time_s: float) -> float:
     """Return how often a day it lasts longer."""
-    return one.per_day * float(one.law.sf(time_s))
+    return process.per_day * float(process.law.sf(time_s))
 
 
 def usual(time_s: float) -> float:

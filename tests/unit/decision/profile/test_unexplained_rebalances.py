@@ -29,7 +29,7 @@ def situation(change: Application | None = None, **quantities: QuantityModel) ->
     """Return a group whose model has these events beside its absences."""
     model = fitted.fitted(quantities={"absence": fitted.quantity(), **quantities})
     has = worlds.workload(None if change is None else change.values)
-    inputs = worlds.situation(model=model, of=worlds.policy(application=change), has=has)
+    inputs = worlds.situation(model=model, policy=worlds.policy(application=change), has=has)
     members = tuple(dataclasses.replace(member, partitions=4) for member in inputs.group.members)
     return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, members=members))
 

@@ -100,19 +100,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "told"), REFUSED, ids=[item for _, item in REFUSED])
-def test_each_refusal_says_why(changes: dict[str, Any], told: str) -> None:
+@pytest.mark.parametrize(("changes", "sentence"), REFUSED, ids=[item for _, item in REFUSED])
+def test_each_refusal_says_why(changes: dict[str, Any], sentence: str) -> None:
     """With both numbers, and none that moves with the clock."""
     found = fitted.fitted(**changes)
-    assert chosen(found) == Unfitted(told, found.model.until)
+    assert chosen(found) == Unfitted(sentence, found.model.until)
 
 
 def test_a_model_grows_old_to_the_day() -> None:
     """Seven days after its newest day has ended."""
     ends = NOW.replace(hour=0) + 7 * DAY
-    one = fitted.fitted(fitted_at=ends)
-    assert choosing.chosen([one], POLICY, now=ends) == one
-    assert isinstance(choosing.chosen([one], POLICY, now=ends + timedelta(seconds=1)), Unfitted)
+    model = fitted.fitted(fitted_at=ends)
+    assert choosing.chosen([model], POLICY, now=ends) == model
+    assert isinstance(choosing.chosen([model], POLICY, now=ends + timedelta(seconds=1)), Unfitted)
 
 
 def test_a_day_that_has_just_begun_elsewhere_is_no_wrong_clock() -> None:
@@ -151,8 +151,8 @@ def test_of_several_that_may_not_be_used_the_nearest_is_told() -> None:
 
 def test_one_tail_is_enough() -> None:
     """A model of which only the poll gaps fit is used for these; a kept tail is a tail."""
-    one = fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD), "pollGap": fitted.quantity()})
-    assert chosen(one) == one
+    model = fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD), "pollGap": fitted.quantity()})
+    assert chosen(model) == model
 
 
 @given(st.permutations(["cluster", "schema", "client", "until"]), st.integers(1, 4))

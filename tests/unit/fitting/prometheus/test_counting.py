@@ -45,7 +45,7 @@ def orders() -> list[Series]:
     return histories.of_days(DAY, DAY)
 
 
-def of(found: Counter[Cell], quantity: str) -> dict[int, int]:
+def counts_of(found: Counter[Cell], quantity: str) -> dict[int, int]:
     """Return the buckets of one quantity."""
     return {name.bucket: count for name, count in found.items() if name.quantity == quantity}
 
@@ -60,9 +60,9 @@ def test_a_day_is_the_sum_of_its_windows(orders: list[Series]) -> None:
         apart.update(counted(orders, window))
     whole = counted(orders, WHOLE_DAY)
     for quantity in ("pollGap", "outage", "rebalanceLatency", "restartDowntime", "plannedRebalance"):
-        assert of(apart, quantity) == of(whole, quantity), quantity
-        assert sum(count for bucket, count in of(whole, quantity).items() if bucket >= 0) > 0, quantity
-    apart_absent, whole_absent = of(apart, "absence"), of(whole, "absence")
+        assert counts_of(apart, quantity) == counts_of(whole, quantity), quantity
+        assert sum(count for bucket, count in counts_of(whole, quantity).items() if bucket >= 0) > 0, quantity
+    apart_absent, whole_absent = counts_of(apart, "absence"), counts_of(whole, "absence")
     for blocks in (MEMBER_BLOCKS, GROUP_BLOCKS):
         assert apart_absent[blocks] == whole_absent[blocks]
     assert sum(apart_absent.values()) == pytest.approx(sum(whole_absent.values()), rel=0.01)
@@ -71,13 +71,13 @@ def test_a_day_is_the_sum_of_its_windows(orders: list[Series]) -> None:
 def test_watched_blocks_are_those_of_members_and_of_the_group(orders: list[Series]) -> None:
     """All day both members were there, but for the time between two pods; for the group that is no gap."""
     found = counted(orders, WHOLE_DAY)
-    assert of(found, "outage")[GROUP_BLOCKS] == BLOCKS
-    assert 2 * BLOCKS <= of(found, "pollGap")[MEMBER_BLOCKS] <= 2 * BLOCKS + 2
+    assert counts_of(found, "outage")[GROUP_BLOCKS] == BLOCKS
+    assert 2 * BLOCKS <= counts_of(found, "pollGap")[MEMBER_BLOCKS] <= 2 * BLOCKS + 2
 
 
 def test_values_are_in_the_bucket_of_the_contract(orders: list[Series]) -> None:
     """Those that were measured, whatever their number."""
-    found = of(counted(orders, WHOLE_DAY), "pollGap")
+    found = counts_of(counted(orders, WHOLE_DAY), "pollGap")
     stalls = int(histogram.bucket_of(20.0))
     assert stalls in found
     assert max(found) == stalls
@@ -87,8 +87,8 @@ def test_events_are_told_planned_or_not(orders: list[Series]) -> None:
     """A pod that was replaced is a plan, what happened at noon is none; each took 2.5 s."""
     found = counted(orders, WHOLE_DAY)
     took = int(histogram.bucket_of(2.5))
-    assert of(found, "unplannedRebalance")[took] >= 1
-    assert of(found, "plannedRebalance")[took] >= 1
+    assert counts_of(found, "unplannedRebalance")[took] >= 1
+    assert counts_of(found, "plannedRebalance")[took] >= 1
 
 
 def test_the_client_is_that_of_the_convention() -> None:
@@ -161,12 +161,12 @@ def evicted_twice(session_s: float | None) -> Counter[Cell]:
 
 def test_an_eviction_outlasted_the_session_that_was_set_then() -> None:
     """Less half a period: the operator's own metrics say which session that was, and what is recommended is none."""
-    shown, hidden = (of(evicted_twice(session_s=session_s), "eviction") for session_s in (59.0, None))
+    shown, hidden = (counts_of(evicted_twice(session_s=session_s), "eviction") for session_s in (59.0, None))
     least = int(histogram.bucket_of(56.0))
     assert sum(count for bucket, count in shown.items() if bucket >= least) == 2
     assert sum(count for bucket, count in hidden.items() if bucket >= 0) == 2
     assert sum(count for bucket, count in hidden.items() if bucket >= least) < 2
-    wrong = of(evicted_twice(session_s=290.0), "eviction")
+    wrong = counts_of(evicted_twice(session_s=290.0), "eviction")
     assert wrong == hidden
 
 
@@ -183,7 +183,7 @@ def test_an_eviction_of_java_is_counted() -> None:
             {of_it: observed[of_it] for of_it in counting.OF_MEMBERS if of_it in observed}, counters.JMX
         )
     ]
-    found = of(counting.counts(series, [], window), "eviction")
+    found = counts_of(counting.counts(series, [], window), "eviction")
     assert sum(count for bucket, count in found.items() if bucket >= 0) == 1
 
 

@@ -66,9 +66,9 @@ class Told(ToldPrometheus):
         return Asker(self, pause=pause)
 
 
-async def counts(told: Told) -> Counter[Cell]:
+async def counts(source: Told) -> Counter[Cell]:
     """Read the slice, and count it."""
-    answered = await told.asker().slice(SLICE)
+    answered = await source.asker().slice(SLICE)
     return counting.counts(answered.found, answered.around, WINDOW)
 
 

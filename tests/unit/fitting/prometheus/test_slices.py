@@ -53,4 +53,4 @@ def test_slices_are_shared_out_over_no_more_tasks_than_requests(members: dict[st
     weights = [sum(item.members for item in lot) for lot in lots]
     assert max(weights, default=0) - min(weights, default=0) <= max((item.members for item in every), default=0)
     for lot in lots:
-        assert lot == sorted(lot, key=lambda one: (one.window, one.namespaces))
+        assert lot == sorted(lot, key=lambda item: (item.window, item.namespaces))

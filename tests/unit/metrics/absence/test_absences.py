@@ -76,7 +76,7 @@ def test_short_absences_and_pods_on_unknown_nodes_are_counted_each() -> None:
 STOPS = st.lists(
     st.builds(stop, st.sampled_from([*NODES]), st.floats(0, 1_000), st.floats(0.1, 60)),
     max_size=20,
-    unique_by=lambda one: (one.pod, one.block_s),
+    unique_by=lambda observation: (observation.pod, observation.block_s),
 )
 
 

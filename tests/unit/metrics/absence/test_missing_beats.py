@@ -51,7 +51,7 @@ def beating(period_s: float, scrape_s: float, *stops: Stop, jitter_s: float = 0.
     return counters.series((at_s, float(bisect.bisect_right(beats, at_s))) for at_s in scrapes)
 
 
-def of(beats: Series, **mine: Series) -> Deficits:
+def deficits(beats: Series, **mine: Series) -> Deficits:
     """Return what is missing, of what must be regular."""
     found = missing_beats.of_member("orders-0", beats, {Quantity[name.upper()]: [item] for name, item in mine.items()})
     assert isinstance(found, Deficits), found
@@ -74,7 +74,7 @@ def test_an_absence_lies_within_its_bounds(
 ) -> None:
     """Whether the process stood still, unseen by scrapes, or only its connection did."""
     stop = Stop(at_s, lasts_s, scraped=cut)
-    found = of(beating(period_s, scrape_s, stop, seed=seed)).absences()
+    found = deficits(beating(period_s, scrape_s, stop, seed=seed)).absences()
     assert len(found) <= 1
     for item in found:
         assert item.at_least_s <= lasts_s <= item.at_most_s
@@ -86,7 +86,7 @@ def test_an_absence_lies_within_its_bounds(
 @given(PERIODS, SCRAPES, st.integers(0, 1_000))
 def test_a_member_that_was_never_away_lacks_no_beat(period_s: float, scrape_s: float, seed: int) -> None:
     """Whatever the phases of beats, scrapes and blocks."""
-    found = of(beating(period_s, scrape_s, seed=seed))
+    found = deficits(beating(period_s, scrape_s, seed=seed))
     assert found.absences() == []
     assert found.period_s == pytest.approx(period_s, rel=0.06)
     assert all(abs(block.missing) < 2 for block in found.blocks)
@@ -96,26 +96,26 @@ def test_a_member_that_was_never_away_lacks_no_beat(period_s: float, scrape_s: f
 def test_missing_beats_are_an_absence_between_so_many_periods_and_one_more(missing: int) -> None:
     """Scraped twice a second, n missing beats leave n P to (n+1) P, and a quarter and the scrape on both sides."""
     stop = Stop(1_800.0, (missing + 0.5) * 3.0, scraped=True)
-    (one,) = of(beating(3.0, 0.5, stop, jitter_s=0.0)).absences()
-    assert one.at_least_s == pytest.approx(missing * 3.0, abs=3.0 * (1 + missing_beats.JITTER) + 0.5)
-    assert one.at_most_s - one.at_least_s == pytest.approx(3.0 * (1 + 2 * missing_beats.JITTER) + 1.0, abs=0.6)
+    (absence,) = deficits(beating(3.0, 0.5, stop, jitter_s=0.0)).absences()
+    assert absence.at_least_s == pytest.approx(missing * 3.0, abs=3.0 * (1 + missing_beats.JITTER) + 0.5)
+    assert absence.at_most_s - absence.at_least_s == pytest.approx(3.0 * (1 + 2 * missing_beats.JITTER) + 1.0, abs=0.6)
 
 
 def test_a_frozen_process_shows_though_nobody_scraped_it() -> None:
     """Its counter never stood still in any scrape: only the count tells."""
-    (one,) = of(beating(3.0, 5.0, Stop(1_800.0, 25.0))).absences()
-    assert one.at_least_s > 15.0
+    (absence,) = deficits(beating(3.0, 5.0, Stop(1_800.0, 25.0))).absences()
+    assert absence.at_least_s > 15.0
 
 
 def test_a_member_that_joins_does_not_beat() -> None:
     """Thirty seconds in a join are no absence, though the join is counted only when it is done."""
     stop = Stop(1_800.0, 30.0, scraped=True)
     beats = beating(3.0, 5.0, stop)
-    assert of(beats).absences() != []
+    assert deficits(beats).absences() != []
     times = [sample.time_s for sample in beats.samples]
     joins = counters.series((at_s, 1.0 if at_s < stop.until_s else 2.0) for at_s in times)
-    assert of(beats, rebalances=joins).absences() == []
-    assert of(beats, failed_rebalances=joins).absences() == []
+    assert deficits(beats, rebalances=joins).absences() == []
+    assert deficits(beats, failed_rebalances=joins).absences() == []
 
 
 def test_a_join_in_which_a_scrape_fell_is_no_absence() -> None:
@@ -126,8 +126,8 @@ def test_a_join_in_which_a_scrape_fell_is_no_absence() -> None:
     assert any(stop.at_s + 20 < at_s < stop.until_s for at_s in times), "no scrape fell into the join"
     joins = counters.series((at_s, 1.0 if at_s < stop.until_s else 2.0) for at_s in times)
     took = counters.series((at_s, 0.5 if at_s < stop.until_s else 50.5) for at_s in times)
-    assert of(beats, rebalances=joins).absences() != []
-    assert of(beats, rebalances=joins, rebalance_time=took).absences() == []
+    assert deficits(beats, rebalances=joins).absences() != []
+    assert deficits(beats, rebalances=joins, rebalance_time=took).absences() == []
 
 
 def test_a_restart_lacks_no_beats() -> None:
@@ -137,7 +137,7 @@ def test_a_restart_lacks_no_beats() -> None:
     anew = counters.series(
         (sample.time_s, sample.value - before if sample.time_s > 1_800.0 else sample.value) for sample in beats.samples
     )
-    assert of(anew).absences() == []
+    assert deficits(anew).absences() == []
 
 
 @pytest.mark.parametrize("hole_s", [300.0, 900.0, 1_700.0])
@@ -150,7 +150,7 @@ def test_a_hole_of_scrapes_is_no_absence_of_a_member_that_beats_a_little_slower_
     begins_s = HOUR_S / 2 + 50
     scrapes = [15.0 * number for number in range(240) if not begins_s < 15.0 * number < begins_s + hole_s]
     holed = counters.series((at_s, float(bisect.bisect_right(beats, at_s))) for at_s in scrapes)
-    assert of(holed).absences() == []
+    assert deficits(holed).absences() == []
     silence_s = counter_steps.longest_silence_s(holed, since_s=0.0)
     assert silence_s is not None
     assert silence_s < 3.05
@@ -180,6 +180,6 @@ def test_a_quarter_of_an_hour_is_needed() -> None:
 def test_stretches_that_lack_beats_one_after_the_other_are_one_absence() -> None:
     """The edge of a block cuts it in two, with a beat or two between: neither part alone holds all that is missing."""
     parts = (Stop(1_000.0, 20.0, scraped=True), Stop(1_030.0, 40.0))
-    found = of(beating(2.0, 30.0, *parts, jitter_s=0.0))
+    found = deficits(beating(2.0, 30.0, *parts, jitter_s=0.0))
     (shown,) = [block for block in found.blocks if block.at_least_s > 0]
     assert shown.at_least_s > 50.0

@@ -98,9 +98,9 @@ def test_the_group_is_read_from_the_label_that_the_policy_names(
     """The way out for consumers with a client.id of their own."""
     conventions = custom.of_policy(Naming(labels=labels), library)
     name = conventions[0].by_quantity[Quantity.REBALANCES].names[0]
-    one = Series.from_raw({"__name__": name, "namespace": "shop", "pod": "p", **series}, [(1.0, 1.0)])
-    assert resolver.by_convention([one], conventions, ("shop", "orders"))[conventions[0]] == {
-        Quantity.REBALANCES: [one]
+    beats = Series.from_raw({"__name__": name, "namespace": "shop", "pod": "p", **series}, [(1.0, 1.0)])
+    assert resolver.by_convention([beats], conventions, ("shop", "orders"))[conventions[0]] == {
+        Quantity.REBALANCES: [beats]
     }
 
 

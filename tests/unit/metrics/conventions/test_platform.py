@@ -88,9 +88,9 @@ def test_a_container_that_was_made_anew_has_a_series_of_its_own() -> None:
 
 def test_of_two_replicas_the_fuller_one_stays() -> None:
     """A counter that two replicas scraped is one counter, whichever answered first."""
-    one = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, gc="G1", prometheus_replica="a")
+    first = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, gc="G1", prometheus_replica="a")
     other = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, 3.0, gc="G1", prometheus_replica="b")
-    for found in ((one, other), (other, one)):
+    for found in ((first, other), (other, first)):
         assert around(*found)[Quantity.GC_TIME] == [other]
     same = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, 4.0, gc="G1", prometheus_replica="c")
     assert around(other, same) == around(same, other)
@@ -98,21 +98,22 @@ def test_of_two_replicas_the_fuller_one_stays() -> None:
 
 def test_a_pod_that_came_back_at_another_address_keeps_both_lives() -> None:
     """As one of a StatefulSet does."""
-    one = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, gc="G1", instance="10.0.0.1:9404")
+    first = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, gc="G1", instance="10.0.0.1:9404")
     later = Series.from_raw(
-        {**one.labels, "instance": "10.0.0.2:9404"}, ((sample.time_s + 60.0, sample.value) for sample in one.samples)
+        {**first.labels, "instance": "10.0.0.2:9404"},
+        ((sample.time_s + 60.0, sample.value) for sample in first.samples),
     )
-    for found in ((one, later), (later, one)):
+    for found in ((first, later), (later, first)):
         (both,) = around(*found)[Quantity.GC_TIME]
-        assert both.samples == one.samples + later.samples
+        assert both.samples == first.samples + later.samples
 
 
 def test_a_maximum_that_scrapes_reset_is_joined_from_both_replicas() -> None:
     """Whoever scrapes first takes the spike; the other one never sees it."""
-    one = series("nodejs_eventloop_lag_max_seconds", 0.01, 7.0, prometheus_replica="a")
+    first = series("nodejs_eventloop_lag_max_seconds", 0.01, 7.0, prometheus_replica="a")
     later = series("nodejs_eventloop_lag_max_seconds", 0.01, 0.01, prometheus_replica="b")
     other = Series.from_raw(later.labels, ((sample.time_s + 5.0, sample.value) for sample in later.samples))
-    (both,) = around(one, other)[Quantity.EVENT_LOOP_LAG_MAX]
+    (both,) = around(first, other)[Quantity.EVENT_LOOP_LAG_MAX]
     assert [(sample.time_s, sample.value) for sample in both.samples] == [(0, 0.01), (5, 0.01), (10, 7.0), (15, 0.01)]
 
 

@@ -22,11 +22,11 @@ def test_labels_say_what_the_dictionary_says(labels: dict[str, str], name: str) 
 
 
 @given(dictionaries, dictionaries)
-def test_labels_are_equal_if_the_dictionaries_are(one: dict[str, str], other: dict[str, str]) -> None:
+def test_labels_are_equal_if_the_dictionaries_are(labels: dict[str, str], other: dict[str, str]) -> None:
     """In whatever order they were said; then their hash is equal, too."""
-    assert (Labels(one) == Labels(other)) == (one == other)
-    turned = Labels(dict(reversed(one.items())))
-    assert (turned, hash(turned)) == (Labels(one), hash(Labels(one)))
+    assert (Labels(labels) == Labels(other)) == (labels == other)
+    turned = Labels(dict(reversed(labels.items())))
+    assert (turned, hash(turned)) == (Labels(labels), hash(Labels(labels)))
 
 
 def test_labels_refuse_a_name_that_is_missing() -> None:

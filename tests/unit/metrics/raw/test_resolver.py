@@ -136,9 +136,9 @@ def test_twins_count_once_and_the_fuller_one_stays() -> None:
 
 def test_of_twins_without_samples_it_makes_no_difference_which_stays() -> None:
     """One of them was cut before its first sample."""
-    one = series(JMX_BEATS, 1.0, client_id="consumer-orders-1", prometheus_replica="a")
-    empty = Series.from_raw({**one.labels, "prometheus_replica": "b"}, ())
-    for found in ([one, empty], [empty, one]):
+    first = series(JMX_BEATS, 1.0, client_id="consumer-orders-1", prometheus_replica="a")
+    empty = Series.from_raw({**first.labels, "prometheus_replica": "b"}, ())
+    for found in ([first, empty], [empty, first]):
         mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][
             java_metrics.JMX_EXPORTER
         ]
@@ -164,9 +164,9 @@ def test_a_pod_that_came_back_at_another_address_has_one_series() -> None:
         mine = resolver.by_group(found, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][
             java_metrics.JMX_EXPORTER
         ]
-        (one,) = mine[Quantity.HEARTBEATS]
-        assert list(one.samples.pairs()) == [(0.0, 7.0), (30.0, 17.0), (60.0, 27.0), (120.0, 3.0), (150.0, 13.0)]
-        assert one.labels["instance"] == "10.0.0.9:9404"
+        (beats,) = mine[Quantity.HEARTBEATS]
+        assert list(beats.samples.pairs()) == [(0.0, 7.0), (30.0, 17.0), (60.0, 27.0), (120.0, 3.0), (150.0, 13.0)]
+        assert beats.labels["instance"] == "10.0.0.9:9404"
     silent = life("10.0.0.2:9404", "c")
     for some in ([silent, *lives[:2]], [*lives[:2], silent]):
         mine = resolver.by_group(some, known_conventions.CONVENTIONS, GROUPS)["shop", "orders"][

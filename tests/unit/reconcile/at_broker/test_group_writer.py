@@ -40,7 +40,7 @@ BEGINS, ENDS = NOW - 2 * worlds.HOUR, NOW + 6 * worlds.HOUR
 def fencing(until_s: float = ENDS.timestamp()) -> Answers:
     """Return what Java consumers export that lose their partitions now and then, up to a time in Unix seconds."""
 
-    def of(pod: Pod, value: Any) -> Series:
+    def series_of(pod: Pod, value: Any) -> Series:
         times_s = (BEGINS.timestamp() + 15 * number for number in range(int((ENDS - BEGINS).total_seconds() / 15)))
         labels = counters.labels(pod.name, client_id="consumer-orders-1")
         return Series.from_raw(labels, ((at, value(at - BEGINS.timestamp())) for at in times_s))
@@ -56,7 +56,7 @@ def fencing(until_s: float = ENDS.timestamp()) -> Answers:
         Quantity.POLL_AGE: lambda _: 0.0,
         Quantity.PARTITIONS_LOST_LATENCY_MAX: lost,
     }
-    return {quantity: [of(pod, value) for pod in PODS] for quantity, value in values.items()}
+    return {quantity: [series_of(pod, value) for pod in PODS] for quantity, value in values.items()}
 
 
 def modern(*, alters: bool = True, until_s: float = ENDS.timestamp(), **spec: Any) -> Stage:

@@ -83,7 +83,7 @@ def outcome(
     **policy: Any,
 ) -> Decided:
     """Return what one look shows."""
-    inputs = worlds.situation(of=worlds.policy(**policy), has=has or workload(), seen=others or record())
+    inputs = worlds.situation(policy=worlds.policy(**policy), has=has or workload(), seen=others or record())
     look = CanaryLook(own or record(), contradiction)
     return Decided(dataclasses.replace(inputs, canary=look), decision)
 

@@ -132,15 +132,15 @@ def restarting() -> Bench:
     half_s = (NOW - 20 * MINUTE).timestamp()
     beats = KAFKAJS.by_quantity[Quantity.HEARTBEATS].names[0]
 
-    def reset(one: Series) -> list[Series]:
-        first = next(iter(one.samples.values))
-        pairs = [(at, value if at < half_s else value // 3 - first) for at, value in one.samples]
-        if one.labels["__name__"] != beats:
-            return [Series.from_raw(one.labels, [(at, max(0.0, value)) for at, value in pairs])]
-        later = {**one.labels, "member_id": "another"}
+    def reset(series: Series) -> list[Series]:
+        first = next(iter(series.samples.values))
+        pairs = [(at, value if at < half_s else value // 3 - first) for at, value in series.samples]
+        if series.labels["__name__"] != beats:
+            return [Series.from_raw(series.labels, [(at, max(0.0, value)) for at, value in pairs])]
+        later = {**series.labels, "member_id": "another"}
         ended, born = [pair for pair in pairs if pair[0] < half_s], [(at, (at - half_s) // 5) for at, _ in pairs]
         return [
-            Series.from_raw(one.labels, ended),
+            Series.from_raw(series.labels, ended),
             Series.from_raw(later, [item for item in born if item[0] >= half_s]),
         ]
 

@@ -186,7 +186,7 @@ def test_old_changes_are_forgotten() -> None:
 looks = st.lists(
     st.tuples(
         st.sampled_from([[A], [A, B], [RESTARTED, B], [B]]),
-        st.lists(st.sampled_from([member(of, number) for of in (A, B) for number in range(4)]), unique=True),
+        st.lists(st.sampled_from([member(pod, number) for pod in (A, B) for number in range(4)]), unique=True),
     ),
     min_size=1,
     max_size=8,

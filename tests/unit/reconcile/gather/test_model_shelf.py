@@ -19,7 +19,7 @@ SOON = timedelta(milliseconds=5)
 FORBIDDEN = Unfitted("the operator may not list ConsumerGroupModels")
 
 
-def of(shelf: ModelShelf, **changes: object) -> Fitted | Unfitted:
+def answer_of(shelf: ModelShelf, **changes: object) -> Fitted | Unfitted:
     """Return what the shelf has for a policy of group `orders`."""
     return shelf.of(worlds.policy(**changes), now=NOW)
 
@@ -29,12 +29,12 @@ async def test_a_policy_gets_the_model_of_its_own_namespace_and_group() -> None:
     theirs = Fitted("orders", fitted.model(namespace="bank"))
     shelf = ModelShelf(FakeModels([theirs, Fitted("bills", fitted.model(group="bills"))]))
     await shelf.refresh()
-    assert of(shelf) == NO_MODEL
+    assert answer_of(shelf) == NO_MODEL
     broken = Unreadable("x", "shop", "orders", "spec.x: must be y")
     for mine, found in ((fitted.fitted(), fitted.fitted()), (broken, Unfitted("spec.x: must be y"))):
         shelf = ModelShelf(FakeModels([theirs, mine]))
         await shelf.refresh()
-        assert of(shelf) == found
+        assert answer_of(shelf) == found
 
 
 async def test_the_groups_of_policies_are_asked_for() -> None:
@@ -56,13 +56,13 @@ async def test_before_they_are_read_there_are_none() -> None:
     models = FakeModels([fitted.fitted()])
     models.error = ApiServerError("away")
     shelf = ModelShelf(models, retry=SOON)
-    assert of(shelf) == Unfitted("no ConsumerGroupModel was read yet")
+    assert answer_of(shelf) == Unfitted("no ConsumerGroupModel was read yet")
     refreshing = asyncio.create_task(shelf.refresh())
     await until(lambda: models.reads > 1)
     assert not refreshing.done()
     models.error = None
     await asyncio.wait_for(refreshing, 20)
-    assert of(shelf) == fitted.fitted()
+    assert answer_of(shelf) == fitted.fitted()
 
 
 @pytest.mark.parametrize("error", [ApiServerError("away"), RuntimeError("a surprise")])
@@ -71,13 +71,13 @@ async def test_a_new_leader_starts_without_models_that_are_forbidden(error: Exce
     models = FakeModels(FORBIDDEN)
     shelf, stopped = ModelShelf(models, every=SOON, retry=SOON), asyncio.Event()
     await asyncio.wait_for(shelf.refresh(), 20)
-    assert of(shelf) == FORBIDDEN
+    assert answer_of(shelf) == FORBIDDEN
     reading = asyncio.create_task(shelf.run_until(stopped))
     models.stored = [fitted.fitted()]
-    await until(lambda: of(shelf) == fitted.fitted())
+    await until(lambda: answer_of(shelf) == fitted.fitted())
     models.error, before = error, models.reads
     await until(lambda: models.reads > before + 1)
-    assert of(shelf) == fitted.fitted()
+    assert answer_of(shelf) == fitted.fitted()
     stopped.set()
     await asyncio.wait_for(reading, 20)
 
@@ -88,7 +88,7 @@ async def test_a_surprise_costs_the_models_and_nothing_else() -> None:
     models.error = RuntimeError("a surprise")
     shelf = ModelShelf(models)
     await asyncio.wait_for(shelf.refresh(), 20)
-    assert of(shelf) == Unfitted("the operator failed to read ConsumerGroupModels; its log says more")
+    assert answer_of(shelf) == Unfitted("the operator failed to read ConsumerGroupModels; its log says more")
 
 
 async def test_each_trouble_is_told_once() -> None:

@@ -74,12 +74,12 @@ def java_values(client_id: str) -> Answers:
     since, until = (worlds.NOW + sign * worlds.HOUR for sign in (-1, 1))
     times_s = [since.timestamp() + 90 * number for number in range(round((until - since).total_seconds() / 90) + 1)]
 
-    def of(count: Callable[[float], float]) -> list[Series]:
+    def series_of(count: Callable[[float], float]) -> list[Series]:
         pairs = [(time_s, count(time_s - since.timestamp())) for time_s in times_s]
         return [counters.series(pairs, pod=pod.name, client_id=client_id) for pod in worlds.pods()]
 
-    standing = {quantity: of(lambda _: 1.0) for quantity in counters.JMX.needed}
-    return {**standing, Quantity.HEARTBEATS: of(lambda s: s // 5)}
+    standing = {quantity: series_of(lambda _: 1.0) for quantity in counters.JMX.needed}
+    return {**standing, Quantity.HEARTBEATS: series_of(lambda s: s // 5)}
 
 
 def group_of(client_id: str) -> tuple[stages.Stage, Policy, Gatherer]:

@@ -31,9 +31,9 @@ def scraped(name: str, pairs: list[tuple[float, float]], *, pod: str = "orders-0
     return Series.from_raw({**counters.labels(pod), "__name__": name}, pairs)
 
 
-def samples(kept: KeptSeries, quantity: Quantity = Quantity.REBALANCES) -> list[tuple[float, float]]:
+def samples(store: KeptSeries, quantity: Quantity = Quantity.REBALANCES) -> list[tuple[float, float]]:
     """Return the samples of the only series of a quantity; none if there is none."""
-    found = kept.of_group(GROUP).get(KAFKAJS, {}).get(quantity, ())
+    found = store.of_group(GROUP).get(KAFKAJS, {}).get(quantity, ())
     return [pair for item in found for pair in item.samples.pairs()]
 
 

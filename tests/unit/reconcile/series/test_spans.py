@@ -11,7 +11,7 @@ from heartbeat_tuner.reconcile.series.spans import Span, Spans
 WITHIN = Span(0.0, 20.0)
 
 some_spans = st.lists(
-    st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda one: Span(float(one[0]), float(min(20, sum(one)))))
+    st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda pair: Span(float(pair[0]), float(min(20, sum(pair)))))
 ).map(lambda several: [item for item in several if item.length_s > 0])
 
 

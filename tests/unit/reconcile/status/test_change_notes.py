@@ -23,13 +23,13 @@ SEEN = ContradictedStatus(reason=Reason.SETTINGS_NOT_IN_FORCE, message="first wo
 
 def storming(evictions: int = 90) -> DecisionInput:
     """Return a group that storms though its values should hold."""
-    of = worlds.situation(now=CURED, seen=worlds.record(evictions=evictions, span=worlds.seconds(120), beats=0))
-    return dataclasses.replace(of, workload=dataclasses.replace(of.workload, template="abc"))
+    inputs = worlds.situation(now=CURED, seen=worlds.record(evictions=evictions, span=worlds.seconds(120), beats=0))
+    return dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, template="abc"))
 
 
-def decided(of: DecisionInput) -> Decided:
+def decided(inputs: DecisionInput) -> Decided:
     """Return what is decided."""
-    return Decided(of, decide(of))
+    return Decided(inputs, decide(inputs))
 
 
 def test_what_was_proven_is_remembered_in_its_first_words() -> None:
@@ -106,7 +106,7 @@ REVERT = dataclasses.replace(
 def followed_change(followed: FollowedChange | None, change: Application | None = CHANGE) -> Decided:
     """Return a look at a healthy group some time after a change."""
     policy = worlds.policy(application=change, failed=() if change is None else change.failed)
-    return decided(dataclasses.replace(worlds.situation(now=CURED, of=policy), followed=followed))
+    return decided(dataclasses.replace(worlds.situation(now=CURED, policy=policy), followed=followed))
 
 
 def verified(outcome: Decided) -> tuple[str, str, str] | None:

@@ -39,20 +39,20 @@ def change(*pods: Pod, after: timedelta = timedelta(minutes=3), wanted: int = 2,
     """Return a change that was made some time ago, whose pods run with its values, but for what is said otherwise."""
     fields = {"had_landed": False, "is_new": False, "current": CURED}
     given = {name: workload.pop(name) for name in tuple(workload) if name in fields}
-    of = worlds.workload(CURED, running=pods)
+    base = worlds.workload(CURED, running=pods)
     rollout = workload.pop("rollout", Rollout(wanted=wanted, updated=wanted))
     return WrittenChange(
         application=dataclasses.replace(APPLICATION, at=NOW - after),
         reference=worlds.policy().workload,
-        workload=dataclasses.replace(of, rollout=rollout, **workload),
+        workload=dataclasses.replace(base, rollout=rollout, **workload),
         now=NOW,
         **{**fields, **given},
     )
 
 
-def said(of: WrittenChange) -> tuple[ConditionStatus, Reason]:
+def said(written: WrittenChange) -> tuple[ConditionStatus, Reason]:
     """Return status and reason."""
-    status, finding = landing.landing_of(of)
+    status, finding = landing.landing_of(written)
     return status, finding.reason
 
 
@@ -66,7 +66,7 @@ LONG_AGO = timedelta(hours=2)
 
 
 @pytest.mark.parametrize(
-    ("of", "expected"),
+    ("written", "expected"),
     [
         (change(*ready(60, 60)), DONE),
         (change(*ready(60, 59)), ROLLING),
@@ -126,20 +126,20 @@ LONG_AGO = timedelta(hours=2)
         (change(current=worlds.STORM), GONE),
     ],
 )
-def test_what_is_said_of_a_change(of: WrittenChange, expected: tuple[ConditionStatus, Reason]) -> None:
+def test_what_is_said_of_a_change(written: WrittenChange, expected: tuple[ConditionStatus, Reason]) -> None:
     """Each line is a moment in the life of a change."""
-    assert said(of) == expected
+    assert said(written) == expected
 
 
 def test_a_setting_that_did_not_change_may_differ_from_the_template() -> None:
     """It was not written."""
     stored = dataclasses.replace(APPLICATION, previous=dataclasses.replace(CURED, session_timeout=seconds(1)))
-    of = change(*ready(90, 90), unlike_template=frozenset({Setting.FETCH_WAIT}))
-    assert said(dataclasses.replace(of, application=stored)) == DONE
+    written = change(*ready(90, 90), unlike_template=frozenset({Setting.FETCH_WAIT}))
+    assert said(dataclasses.replace(written, application=stored)) == DONE
 
 
 @pytest.mark.parametrize(
-    ("of", "told"),
+    ("written", "sentence"),
     [
         (
             change(rollout=Rollout(2, 2, failing=(WAITING, CRASHING))),
@@ -176,9 +176,9 @@ def test_a_setting_that_did_not_change_may_differ_from_the_template() -> None:
         ),
     ],
 )
-def test_the_sentence_names_what_is_wrong(of: WrittenChange, told: str) -> None:
+def test_the_sentence_names_what_is_wrong(written: WrittenChange, sentence: str) -> None:
     """And the numbers of the pods."""
-    assert told in landing.landing_of(of)[1].message
+    assert sentence in landing.landing_of(written)[1].message
 
 
 MOMENTS = st.one_of(st.none(), st.integers(0, 1_000).map(lambda age_s: NOW - seconds(age_s)))
@@ -206,16 +206,16 @@ def test_applied_is_said_of_ready_pods_alone(
         dataclasses.replace(worlds.pod(number, restarts=restarts), ready_since=since)
         for number, (since, restarts) in enumerate(pods)
     ]
-    of = change(*running, current=current, **fields)
-    if landing.landing_of(of)[0] is ConditionStatus.TRUE:
+    written = change(*running, current=current, **fields)
+    if landing.landing_of(written)[0] is ConditionStatus.TRUE:
         assert current == CURED
-        assert not of.is_new
+        assert not written.is_new
         assert not fields["unlike_template"]
         assert any(since is not None and NOW - since >= seconds(60) for since, _ in pods)
 
 
 @pytest.mark.parametrize(
-    "of",
+    "written",
     [
         change(wanted=0),
         change(*ready(90), current=worlds.STORM, rolling_out=True, paused=True),
@@ -223,6 +223,6 @@ def test_applied_is_said_of_ready_pods_alone(
     ],
     ids=["no replicas", "paused", "on delete"],
 )
-def test_a_change_that_nobody_brings_to_pods_is_told_with_its_facts(of: WrittenChange) -> None:
+def test_a_change_that_nobody_brings_to_pods_is_told_with_its_facts(written: WrittenChange) -> None:
     """Which workload, when, and from what to what."""
-    assert set(landing.landing_of(of)[1].facts) - {"pause"} == {"workload", "at", "changes"}
+    assert set(landing.landing_of(written)[1].facts) - {"pause"} == {"workload", "at", "changes"}

@@ -25,16 +25,16 @@ MOST = 50
 Told = dict[tuple[str, tuple[str, ...]], float]
 
 
-def told(points: tuple[MetricPoint, ...]) -> Told:
+def by_metric(points: tuple[MetricPoint, ...]) -> Told:
     """Return points by the names of their families, without the prefix, and their labels."""
     found = {(point.family.name, point.labels): point.number for point in points}
     assert len(found) == len(points)  # a series twice is one that Prometheus drops
     return found
 
 
-def of(outcome: Outcome) -> Told:
+def values_of(outcome: Outcome) -> Told:
     """Return what is told of an outcome."""
-    return told(points_of(outcome))
+    return by_metric(points_of(outcome))
 
 
 def names(found: Told) -> set[str]:
@@ -44,13 +44,13 @@ def names(found: Told) -> set[str]:
 
 def test_values_set_and_recommended_are_told_in_seconds() -> None:
     """By the same names, so that one query shows both; what the client does not know is not there."""
-    found = of(worlds_exposed.cheaper())
+    found = values_of(worlds_exposed.cheaper())
     assert found["session_timeout_seconds", ("set",)] == 45.0
     assert 0 < found["session_timeout_seconds", ("recommended",)] < 30.0
     assert found["heartbeat_interval_seconds", ("set",)] == 3.0
     assert found["fetch_wait_seconds", ("set",)] == 0.5
     assert found["max_poll_interval_seconds", ("set",)] == 300.0
-    kafkajs = of(worlds_exposed.cured())
+    kafkajs = values_of(worlds_exposed.cured())
     assert kafkajs["session_timeout_seconds", ("recommended",)] == 30.0
     assert "max_poll_interval_seconds" not in names(kafkajs)
 
@@ -58,7 +58,7 @@ def test_values_set_and_recommended_are_told_in_seconds() -> None:
 def test_what_is_expected_is_told_a_day() -> None:
     """Of the values set and of those recommended, beside what the objective allows."""
     outcome = worlds_exposed.cheaper()
-    found, forecast = of(outcome), outcome.decision.forecast
+    found, forecast = values_of(outcome), outcome.decision.forecast
     assert forecast is not None
     assert forecast.new is not None
     for values, of_them in (("set", forecast.now), ("recommended", forecast.new)):
@@ -72,7 +72,7 @@ def test_what_is_expected_is_told_a_day() -> None:
 
 def test_the_record_is_told_as_far_as_it_goes() -> None:
     """With the time that it covers."""
-    found = of(worlds_exposed.cheaper())
+    found = values_of(worlds_exposed.cheaper())
     assert found["record_seconds", ()] == 3600.0
     assert found["record_end_timestamp_seconds", ()] == worlds.NOW.timestamp()
     assert found["record_rebalances", ()] == 2.0
@@ -83,14 +83,14 @@ def test_the_record_is_told_as_far_as_it_goes() -> None:
     assert found["record_longest_poll_gap_seconds", ()] == 4.0
     assert found["record_beat_period_seconds", ()] == 3.0
     assert found["unobserved_pods", ()] == 0.0
-    brief = of(worlds_exposed.cured())
+    brief = values_of(worlds_exposed.cured())
     assert brief["record_evictions", ()] > 0
     assert not {"record_beat_period_seconds", "record_longest_silence_seconds"} & names(brief)
 
 
 def test_the_tail_behind_the_values_is_told() -> None:
     """What one of a million delays exceeds, its bound, the largest one seen, and how old all that is."""
-    found, tail = of(worlds_exposed.cheaper()), fitted.tail()
+    found, tail = values_of(worlds_exposed.cheaper()), fitted.tail()
     assert found["delay_seconds", ("absence", "likely")] == tail.quantile_s(1e-6)
     assert found["delay_seconds", ("absence", "upper")] == tail.quantile_upper_s(1e-6)
     assert found["delay_seconds", ("absence", "upper")] > found["delay_seconds", ("absence", "likely")]
@@ -107,50 +107,50 @@ def test_a_tail_that_begins_beyond_a_millionth_has_no_such_delay() -> None:
     rare = fitted.quantity(tail=fitted.tail(share=1e-7))
     for quantities in ({"absence": rare}, {"pollGap": unfit}, {}):
         seen = dataclasses.replace(situation, model=fitted.fitted(client="java", quantities=quantities))
-        assert "delay_seconds" not in names(of(Decided(seen, decide(situation))))
+        assert "delay_seconds" not in names(values_of(Decided(seen, decide(situation))))
 
 
 def test_a_model_that_is_too_old_still_says_how_old() -> None:
     """It is not used, and its age is what somebody should be told."""
     last = fitted.UNTIL - timedelta(days=20)
     situation = dataclasses.replace(worlds.situation(), model=Unfitted("too old", last))
-    found = of(Decided(situation, decide(situation)))
+    found = values_of(Decided(situation, decide(situation)))
     assert found["model_used", ()] == 0.0
     assert found["model_end_timestamp_seconds", ()] == (worlds.NOW.replace(hour=0) - timedelta(days=20)).timestamp()
     assert not {"delay_seconds", "expected_evictions_per_day", "model_fitted_timestamp_seconds"} & names(found)
     none = worlds.situation()
-    assert "model_end_timestamp_seconds" not in names(of(Decided(none, decide(none))))
+    assert "model_end_timestamp_seconds" not in names(values_of(Decided(none, decide(none))))
 
 
 def test_what_holds_a_recommendation_back_is_told_until_it_is_written() -> None:
     """A refusal of the write is told in its place."""
-    assert of(worlds_exposed.cheaper())["blocked", ("RecommendMode",)] == 1.0
+    assert values_of(worlds_exposed.cheaper())["blocked", ("RecommendMode",)] == 1.0
     cured = worlds_exposed.cured()
-    written = of(cured)
+    written = values_of(cured)
     assert "blocked" not in names(written)
     assert written["last_applied_timestamp_seconds", ()] == worlds.NOW.timestamp()
     refused = dataclasses.replace(cured, application=None, failure=Finding(Reason.FIELD_OWNED, "argo owns it"))
-    assert of(refused)["blocked", ("FieldOwned",)] == 1.0
-    assert "last_applied_timestamp_seconds" not in names(of(refused))
+    assert values_of(refused)["blocked", ("FieldOwned",)] == 1.0
+    assert "last_applied_timestamp_seconds" not in names(values_of(refused))
 
 
 def test_the_moments_of_the_last_change_are_told() -> None:
     """When it was written, when it landed, and that it took one back; nothing of the change before it."""
     outcome = worlds_exposed.reverted()
-    found, last = of(outcome), outcome.last_application
+    found, last = values_of(outcome), outcome.last_application
     assert last is not None
     assert found["last_applied_timestamp_seconds", ()] == last.at.timestamp()
     assert found["last_reverted_timestamp_seconds", ()] == last.at.timestamp()
     assert found["last_landed_timestamp_seconds", ()] == last.at.timestamp() + 180.0
     newer = dataclasses.replace(last, at=worlds.NOW, reverts=None)
-    written = of(dataclasses.replace(outcome, application=newer))
+    written = values_of(dataclasses.replace(outcome, application=newer))
     assert written["last_applied_timestamp_seconds", ()] == worlds.NOW.timestamp()
     assert not {"last_landed_timestamp_seconds", "last_reverted_timestamp_seconds"} & names(written)
 
 
 def test_verdict_reason_and_conditions_are_those_of_the_status() -> None:
     """One series each: a state that changes leaves the one before."""
-    found = of(worlds_exposed.cheaper())
+    found = values_of(worlds_exposed.cheaper())
     assert found["decision", ("Change", "Cheaper")] == 1.0
     assert found["condition", ("Recommended", "True", "Cheaper")] == 1.0
     assert found["condition", ("Applied", "False", "RecommendMode")] == 1.0
@@ -162,7 +162,7 @@ def test_what_is_unknown_has_no_point() -> None:
     """Neither the record of a group that was not read, nor the values of pods that differ; never a 0."""
     down = Unknown(Reason.PROMETHEUS_UNREACHABLE, "Prometheus did not answer")
     situation = worlds.situation(seen=down, has=worlds.workload(mixed=True, rolling_out=True))
-    found = of(Decided(situation, decide(situation)))
+    found = values_of(Decided(situation, decide(situation)))
     assert not {name for name in names(found) if name.startswith(("record", "expected", "unobserved", "delay"))}
     assert not {exposed.SESSION_TIMEOUT.name, exposed.HEARTBEAT_INTERVAL.name} & names(found)
     assert found["condition", ("MetricsAvailable", "False", "PrometheusUnreachable")] == 1.0
@@ -173,13 +173,13 @@ def test_a_number_that_is_none_is_left_out() -> None:
     seen = dataclasses.replace(worlds.record(), rebalances=float("nan"))
     outcome = worlds_exposed.cheaper()
     outcome = dataclasses.replace(outcome, inputs=dataclasses.replace(outcome.inputs, record=seen))
-    assert "record_evictions" in names(of(outcome))
-    assert "record_rebalances" not in names(of(outcome))
+    assert "record_evictions" in names(values_of(outcome))
+    assert "record_rebalances" not in names(values_of(outcome))
 
 
 def test_a_policy_that_cannot_be_read_has_its_reason() -> None:
     """And nothing that would have to be guessed."""
-    found = of(Blocked(Finding(Reason.INVALID_POLICY, "spec.x: must be y")))
+    found = values_of(Blocked(Finding(Reason.INVALID_POLICY, "spec.x: must be y")))
     assert found == {
         ("decision", ("Unknown", "InvalidPolicy")): 1.0,
         ("condition", ("Ready", "False", "InvalidPolicy")): 1.0,
@@ -214,10 +214,10 @@ async def test_a_pass_tells_of_every_policy_that_is_there() -> None:
     stage = stages.Stage([manifests.policy(), broken])
     report = await stage.cycle()
     assert report.points.keys() == {stages.ORDERS, ObjectKey("shop", "broken")}
-    found = told(tuple(report.points[stages.ORDERS]))
+    found = by_metric(tuple(report.points[stages.ORDERS]))
     assert found["session_timeout_seconds", ("set",)] == 1.0
     assert found["session_timeout_seconds", ("recommended",)] == 30.0
-    assert names(told(tuple(report.points[ObjectKey("shop", "broken")]))) == {"decision", "condition"}
+    assert names(by_metric(tuple(report.points[ObjectKey("shop", "broken")]))) == {"decision", "condition"}
     stage.policies.delete_from_watch(stages.ORDERS)
     report = await stage.cycle()
     assert report.points.keys() == {ObjectKey("shop", "broken")}

@@ -29,9 +29,11 @@ RECOMMEND = worlds.policy(mode=Mode.RECOMMEND)
 DOWN = Unknown(Reason.PROMETHEUS_UNREACHABLE, "Prometheus did not answer; tried up")
 
 
-def decided(of: DecisionInput, *, application: Application | None = None, failure: Finding | None = None) -> Decided:
+def decided(
+    inputs: DecisionInput, *, application: Application | None = None, failure: Finding | None = None
+) -> Decided:
     """Return the outcome of a situation, with what came of it."""
-    return Decided(of, decide(of), application, failure)
+    return Decided(inputs, decide(inputs), application, failure)
 
 
 def after(*outcomes: Outcome, generation: int = 1) -> Status:
@@ -64,7 +66,7 @@ def storm(span: timedelta = timedelta(minutes=2), evictions: int = 24) -> Decisi
         decided(worlds.situation(seen=DOWN)),
         decided(worlds.situation(has=worlds.workload(mixed=True, rolling_out=True))),
         decided(worlds.storm(policy=worlds.policy(objective=Objective(worlds.seconds(2), 1.0)))),
-        decided(worlds.situation(has=worlds.workload(CURED), of=worlds.policy(application=APPLICATION))),
+        decided(worlds.situation(has=worlds.workload(CURED), policy=worlds.policy(application=APPLICATION))),
         decided(worlds.storm(), failure=Finding(Reason.FIELD_OWNED, "conflict with helm")),
         Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, "it does not exist")),
     ],
@@ -158,7 +160,7 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
     [
         (dataclasses.replace(storm(), record=DOWN), {ConditionType.READY, ConditionType.METRICS_AVAILABLE}),
         (
-            worlds.situation(of=RECOMMEND, has=worlds.workload(mixed=True, rolling_out=True)),
+            worlds.situation(policy=RECOMMEND, has=worlds.workload(mixed=True, rolling_out=True)),
             set(ConditionType)
             - {ConditionType.FEASIBLE, ConditionType.VERIFIED, ConditionType.CONSUMER_PROTOCOL_READY},
         ),
@@ -230,7 +232,7 @@ def applied(outcome: Decided) -> tuple[ConditionStatus, Reason, str]:
 
 def since_change(has: Workload) -> Decided:
     """Return the outcome for a healthy workload after a change of ours."""
-    return decided(worlds.situation(has=has, of=worlds.policy(application=APPLICATION)))
+    return decided(worlds.situation(has=has, policy=worlds.policy(application=APPLICATION)))
 
 
 def test_nothing_to_apply() -> None:
@@ -268,7 +270,7 @@ def test_pods_that_are_being_replaced(has: Workload) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "expected"),
     [
         (Reason.REBALANCING, Reason.ROLLING_OUT),
         (Reason.ROLLOUT_IN_PROGRESS, Reason.ROLLING_OUT),
@@ -276,33 +278,33 @@ def test_pods_that_are_being_replaced(has: Workload) -> None:
         (Reason.SUSPENDED, Reason.SUSPENDED),
     ],
 )
-def test_what_holds_values_that_our_rollout_is_bringing_is_not_told(reason: Reason, told: Reason) -> None:
+def test_what_holds_values_that_our_rollout_is_bringing_is_not_told(reason: Reason, expected: Reason) -> None:
     """The old pods still run, so that the same values are recommended again; but who suspends wants to see it."""
     outcome = since_change(worlds.workload(worlds.STORM, rolling_out=True))
     held = dataclasses.replace(outcome.decision, target=CURED, hold=Finding(reason, "so it is"))
-    assert applied(dataclasses.replace(outcome, decision=held))[1] is told
+    assert applied(dataclasses.replace(outcome, decision=held))[1] is expected
 
 
 @pytest.mark.parametrize(
-    ("of", "told"),
+    ("inputs", "sentence"),
     [
         (
-            worlds.situation(of=worlds.policy(suspended=True)),
+            worlds.situation(policy=worlds.policy(suspended=True)),
             "; else NothingToApply: there is no recommended change to write",
         ),
         (worlds.storm(policy=worlds.policy(suspended=True)), ""),
         (
-            worlds.situation(of=worlds.policy(suspended=True, application=APPLICATION), has=worlds.workload(CURED)),
+            worlds.situation(policy=worlds.policy(suspended=True, application=APPLICATION), has=worlds.workload(CURED)),
             "; else Applied: the pods of Deployment shop/orders-consumer run with the values written at",
         ),
-        (worlds.situation(of=worlds.policy(suspended=True), seen=DOWN), "; else NothingToApply: "),
+        (worlds.situation(policy=worlds.policy(suspended=True), seen=DOWN), "; else NothingToApply: "),
     ],
 )
-def test_a_suspension_is_always_seen(of: DecisionInput, told: str) -> None:
+def test_a_suspension_is_always_seen(inputs: DecisionInput, sentence: str) -> None:
     """Whether or not there is anything to write, with what would be said else."""
-    status, reason, message = applied(decided(of))
+    status, reason, message = applied(decided(inputs))
     assert (status, reason) == (ConditionStatus.FALSE, Reason.SUSPENDED)
-    assert message.startswith(f"spec.suspend is true: nothing is written{told}")
+    assert message.startswith(f"spec.suspend is true: nothing is written{sentence}")
 
 
 def test_a_failed_rollout_is_not_hidden_by_what_holds_the_next_write() -> None:
@@ -320,10 +322,10 @@ def test_a_failed_rollout_is_not_hidden_by_what_holds_the_next_write() -> None:
 
 def test_once_landed_one_pod_that_stays_is_enough() -> None:
     """Of those that come later nothing is said against the values; another change has to land again."""
-    one = since_change(worlds.workload(CURED))
+    outcome = since_change(worlds.workload(CURED))
     young = dataclasses.replace(worlds.pod(1), ready_since=NOW)
     scaled = since_change(worlds.workload(CURED, running=[worlds.pod(), young]))
-    assert condition(after(one, scaled), ConditionType.APPLIED)[:2] == (ConditionStatus.TRUE, Reason.APPLIED)
+    assert condition(after(outcome, scaled), ConditionType.APPLIED)[:2] == (ConditionStatus.TRUE, Reason.APPLIED)
     assert condition(after(scaled), ConditionType.APPLIED)[:2] == (ConditionStatus.FALSE, Reason.ROLLING_OUT)
 
 
@@ -362,7 +364,7 @@ def test_a_sentence_is_cut_to_what_a_condition_holds(length: int) -> None:
     assert after(blocked, blocked) == status
 
 
-def told(*outcomes: Outcome) -> list[tuple[Reason, bool]]:
+def events_of(*outcomes: Outcome) -> list[tuple[Reason, bool]]:
     """Return the Events between the last two statuses, with whether they warn."""
     before, current = after(*outcomes[:-1]), after(*outcomes)
     return [(event.reason, event.warning) for event in transitions.announcements(before, current)]
@@ -393,7 +395,7 @@ WRITTEN = decided(worlds.storm(), application=APPLICATION)
 )
 def test_events_tell_transitions_and_only_those(outcomes: tuple[Outcome, ...], events: list[object]) -> None:
     """Good news is no news on first sight, but is after bad news."""
-    assert told(*outcomes) == events
+    assert events_of(*outcomes) == events
 
 
 NOW_COSTS = Prediction(123.456, 8.0, 2.3456, 4.567, 43.5, 250.0)
@@ -407,7 +409,7 @@ def forecast(new: Prediction | None = NEW_COSTS) -> Forecast:
 
 def foreseen(decision: Decision, *, mode: Mode = Mode.APPLY) -> Decided:
     """Return the outcome of a decision with a forecast, not yet carried out."""
-    return Decided(worlds.situation(of=worlds.policy(mode=mode)), decision)
+    return Decided(worlds.situation(policy=worlds.policy(mode=mode)), decision)
 
 
 CHEAPER = Decision(
@@ -518,7 +520,7 @@ def java(*, protocol: bool, **changes: Any) -> DecisionInput:
     now = worlds.workload()
     assert now.current is not None
     defaults = worlds.current(worlds.java_settings(), ValueSource.DEFAULT)
-    inputs = worlds.situation(of=worlds.java_policy(), has=dataclasses.replace(now, current=defaults))
+    inputs = worlds.situation(policy=worlds.java_policy(), has=dataclasses.replace(now, current=defaults))
     return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=protocol), **changes)
 
 
@@ -560,5 +562,5 @@ def test_a_status_is_made_again_when_what_hinders_a_move_changes(changes: dict[s
     """What it says rests on more than the decision."""
     before = decided(java(protocol=False))
     then = dataclasses.replace(before, inputs=dataclasses.replace(before.inputs, **changes))
-    grounds_before, grounds_then = (grounds.grounds_of(of, of.inputs.policy, None) for of in (before, then))
+    grounds_before, grounds_then = (grounds.grounds_of(each, each.inputs.policy, None) for each in (before, then))
     assert grounds_before != grounds_then

@@ -24,7 +24,7 @@ def situation(asked: StaticMembership = StaticMembership.AUTO, *, variable: str 
     return dataclasses.replace(worlds.situation(), policy=policy)
 
 
-def told(*worths: Worth | None, asked: StaticMembership = StaticMembership.AUTO) -> StaticIds | None:
+def stated(*worths: Worth | None, asked: StaticMembership = StaticMembership.AUTO) -> StaticIds | None:
     """Return what is said after several cycles with such advice."""
     standing = None
     for worth in worths:
@@ -49,30 +49,30 @@ def told(*worths: Worth | None, asked: StaticMembership = StaticMembership.AUTO)
         ([Worth.PAYS, Worth.COSTS, Worth.CLOSE], False),
         ([Worth.COSTS, Worth.CLOSE, Worth.PAYS, Worth.CLOSE, Worth.CLOSE], True),
     ],
-    ids=lambda one: "-".join(str(each) for each in one) if isinstance(one, list) else "",
+    ids=lambda worths: "-".join(str(each) for each in worths) if isinstance(worths, list) else "",
 )
 def test_in_auto_it_stays_as_it_was_where_the_advice_is_close(worths: list[Worth | None], *, given: bool) -> None:
     """So that figures which move a little switch nothing."""
-    found = told(*worths)
+    found = stated(*worths)
     assert found is not None
     assert found.given is given
 
 
 def test_what_was_known_stays_while_nobody_knows() -> None:
     """With its words."""
-    assert told(Worth.PAYS, Worth.UNKNOWN) == told(Worth.PAYS, None) == told(Worth.PAYS)
+    assert stated(Worth.PAYS, Worth.UNKNOWN) == stated(Worth.PAYS, None) == stated(Worth.PAYS)
 
 
 def test_enabled_gives_ids_whatever_they_cost_and_says_what() -> None:
     """Somebody asked for them; disabled says nothing."""
-    found = told(Worth.COSTS, asked=StaticMembership.ENABLED)
+    found = stated(Worth.COSTS, asked=StaticMembership.ENABLED)
     assert found == StaticIds(given=True, worth=Worth.COSTS, message="it is Costs")
-    assert told(Worth.PAYS, asked=StaticMembership.DISABLED) is None
+    assert stated(Worth.PAYS, asked=StaticMembership.DISABLED) is None
 
 
 def test_whoever_changes_to_auto_keeps_ids_until_they_cost() -> None:
     """Nothing is switched by the word alone."""
-    enabled = told(Worth.CLOSE, asked=StaticMembership.ENABLED)
+    enabled = stated(Worth.CLOSE, asked=StaticMembership.ENABLED)
     after = static_advice.next_static_ids(enabled, situation().policy, StaticAdvice(Worth.CLOSE, "close"))
     assert after is not None
     assert after.given
@@ -109,7 +109,7 @@ def test_words_stay_while_only_numbers_move() -> None:
     assert edited.static_ids.message == "it costs 101"
 
 
-def of(**policy: Any) -> StaticAdvice | None:
+def advice(**policy: Any) -> StaticAdvice | None:
     """Return what a decision says of static ids."""
     known = situation()
     return decide(dataclasses.replace(known, policy=dataclasses.replace(known.policy, **policy))).static_ids
@@ -117,19 +117,19 @@ def of(**policy: Any) -> StaticAdvice | None:
 
 def test_a_decision_says_nothing_where_nobody_asks() -> None:
     """It takes a while to compute."""
-    assert of(static_membership=StaticMembership.DISABLED) is None
+    assert advice(static_membership=StaticMembership.DISABLED) is None
 
 
 def test_a_decision_refuses_libraries_that_make_no_good_use_of_ids() -> None:
     """Without a model, too."""
-    found = of(library="kafkajs")
+    found = advice(library="kafkajs")
     assert found is not None
     assert found.worth is Worth.REFUSED
 
 
 def test_a_decision_without_a_model_says_so() -> None:
     """And nothing at all while pods differ."""
-    found = of()
+    found = advice()
     assert found is not None
     assert found.worth is Worth.UNKNOWN
     mixed = dataclasses.replace(situation(), workload=worlds.workload(mixed=True))

@@ -206,7 +206,7 @@ def _written(age: timedelta, *, mode: Mode = Mode.APPLY, **workload: Any) -> Dec
     change = Application(CURED, worlds.STORM, worlds.NOW - age, "workload-1", "app")
     runs = dataclasses.replace(worlds.workload(CURED), **workload)
     policy = worlds.policy(mode=mode, application=change)
-    return worlds.situation(of=policy, has=runs, seen=worlds.record(beat=worlds.seconds(1)))
+    return worlds.situation(policy=policy, has=runs, seen=worlds.record(beat=worlds.seconds(1)))
 
 
 async def test_pods_that_stay_ready_are_told_in_time() -> None:
@@ -223,7 +223,7 @@ async def test_values_for_new_pods_are_told_to_be_in_them_in_time() -> None:
     """Likewise, of what the webhook sets."""
     reporting, policy = Reporting(), worlds.policy(mode=Mode.INITIAL)
     await reporting.cycle(decided(worlds.storm(policy=policy)), policy)
-    cured = worlds.situation(of=policy, has=worlds.workload(CURED), seen=worlds.record(beat=worlds.seconds(1)))
+    cured = worlds.situation(policy=policy, has=worlds.workload(CURED), seen=worlds.record(beat=worlds.seconds(1)))
     situation = _pods_ready(cured, timedelta(seconds=30))
     for seconds, reason in ((0, "AtNextRestart"), (10, "AtNextRestart"), (20, "AtNextRestart"), (40, "Applied")):
         await reporting.cycle(decided(situation, now=worlds.NOW + worlds.seconds(seconds)), policy)
@@ -234,7 +234,7 @@ STORY: Final[Sequence[DecisionInput]] = (
     QUIET,
     worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND)),
     worlds.storm(policy=worlds.policy(mode=Mode.INITIAL)),
-    worlds.situation(of=worlds.policy(mode=Mode.INITIAL), seen=Unknown(Reason.NO_SERIES, "no series")),
+    worlds.situation(policy=worlds.policy(mode=Mode.INITIAL), seen=Unknown(Reason.NO_SERIES, "no series")),
     _written(MINUTE),
     _written(MINUTE, rolling_out=True),
     _pods_ready(_written(timedelta(hours=2)), timedelta(seconds=30)),
@@ -261,9 +261,9 @@ async def test_who_remembers_says_what_one_says_who_does_not(steps: list[tuple[i
             fresh.restart()
             outcome = _outcome(chosen, clock)
             policy = outcome.inputs.policy if isinstance(outcome, Decided) else None
-            (one,), (other,) = await remembering.cycle(outcome, policy), await fresh.cycle(outcome, policy)
-            assert (one.written, one.standing) == (other.written, other.standing)
-            assert one.points == other.points
+            (status,), (other,) = await remembering.cycle(outcome, policy), await fresh.cycle(outcome, policy)
+            assert (status.written, status.standing) == (other.written, other.standing)
+            assert status.points == other.points
             assert remembering.policies.status_of(ORDERS) == fresh.policies.status_of(ORDERS)
 
 

@@ -38,7 +38,7 @@ def refused(counts: np.ndarray, **known: np.ndarray) -> RejectionReason:
     return found.reason
 
 
-def one(*values_s: float) -> np.ndarray:
+def counted(*values_s: float) -> np.ndarray:
     """Return the counts of a fleet of one."""
     return histogram.dense([histogram.Histogram.of(values_s)])
 
@@ -69,7 +69,7 @@ def frozen(rng: np.random.Generator, groups: int, freezes: float, spread: float 
     """Return counts of groups with 1,500 routine pauses around 0.12 s each, and a few freezes around 8 s."""
     return np.concatenate(
         [
-            one(
+            counted(
                 *rng.lognormal(rng.normal(-2.1, spread), 0.6, 1_500),
                 *rng.lognormal(2.1, 0.6, rng.poisson(freezes)),
             )
@@ -90,7 +90,7 @@ def test_rare_freezes_above_routine_pauses_are_the_tail() -> None:
 def test_who_saw_no_freeze_expects_what_others_saw() -> None:
     """Pauses alone: the time over which tails are told is the same for all, and the risk hardly less than theirs."""
     counts = frozen(np.random.default_rng(6), 100, 1.0)
-    model = accepted(tail_estimate.models(Fleet.of(np.concatenate([counts, one(*[0.1, 0.2, 0.4] * 500)]))))[-1]
+    model = accepted(tail_estimate.models(Fleet.of(np.concatenate([counts, counted(*[0.1, 0.2, 0.4] * 500)]))))[-1]
     assert model.source is ThresholdSource.FLEET
     assert 0.02 < model.samples * model.sf(20.0)[0] < 0.2  # theirs: 0.07
 
@@ -165,13 +165,13 @@ def test_evictions_are_not_lost() -> None:
 )
 def test_what_has_no_tail_has_a_reason(values_s: list[float], reason: RejectionReason) -> None:
     """Nothing, hardly anything, all the same, and one value a million times as long as all others."""
-    assert refused(one(*values_s)) is reason
+    assert refused(counted(*values_s)) is reason
 
 
 def pareto(shape: float, size: int) -> np.ndarray:
     """Return the counts of one group whose values are Pareto throughout."""
     values = stats.genpareto.rvs(shape, scale=shape * 0.1, size=size, random_state=np.random.default_rng(2)) + 0.1
-    return one(*values)
+    return counted(*values)
 
 
 def test_a_tail_without_a_mean_is_refused() -> None:
@@ -190,7 +190,7 @@ def test_a_tail_that_the_timeout_cuts_below_its_threshold_is_refused() -> None:
 def test_a_tail_in_steps_is_refused(times: tuple[int, ...]) -> None:
     """Back-off that doubles leaves delays of 20, 40, 80 and 160 s and none between: no Pareto tail at any threshold."""
     steps = np.repeat([20.0, 40.0, 80.0, 160.0], times)
-    assert refused(one(*np.random.default_rng(3).lognormal(-2, 0.3, 200_000), *steps)) is RejectionReason.NO_TAIL
+    assert refused(counted(*np.random.default_rng(3).lognormal(-2, 0.3, 200_000), *steps)) is RejectionReason.NO_TAIL
 
 
 def test_no_groups_no_models() -> None:
@@ -320,7 +320,7 @@ def test_fitness_of_nothing() -> None:
 def test_thresholds_leave_what_they_should_over_them() -> None:
     """As many as were asked for, or fewer where values share a bucket; never more."""
     rng = np.random.default_rng(8)
-    counts = np.concatenate([one(*rng.lognormal(0, 1, 10_000)), one(*[1.0] * 50, 2.0), one(*[2e6] * 9)])
+    counts = np.concatenate([counted(*rng.lognormal(0, 1, 10_000)), counted(*[1.0] * 50, 2.0), counted(*[2e6] * 9)])
     first = threshold.edges_over(counts, np.array([100.0, 5.0, 5.0]))
     beyond = threshold.above(counts)[np.arange(3), first]
     assert 95 <= beyond[0] <= 100
@@ -330,14 +330,14 @@ def test_thresholds_leave_what_they_should_over_them() -> None:
 
 def test_thresholds_leave_exactly_as_many_values_in_buckets_of_their_own() -> None:
     """Not one less."""
-    counts = one(*1.1 ** np.arange(60))
+    counts = counted(*1.1 ** np.arange(60))
     first = threshold.edges_over(counts, np.array([5.0]))
     assert threshold.above(counts)[0, first[0]] == 5
 
 
 def test_a_threshold_of_one_s_own_leaves_at_least_five() -> None:
     """A quarter percent of 1,000 values would be two or three: too few to fit, and to judge; the fleet's it is."""
-    fleet = Fleet.of(one(*np.random.default_rng(11).lognormal(0, 1, 1_000)))
+    fleet = Fleet.of(counted(*np.random.default_rng(11).lognormal(0, 1, 1_000)))
     own, shared = tail_estimate._fit(fleet, 0.01), tail_estimate._fit(fleet, 0.0025)
     assert own.candidate.exceedances.totals[0] >= 5
     assert (own.pooled[0], shared.pooled[0]) == (False, True)
@@ -357,7 +357,7 @@ def test_growth_thresholds_stand_for_their_share() -> None:
     """Groups alike but for their unit: a threshold from 60 values is one that about one in 200 exceeds."""
     rng = np.random.default_rng(9)
     units = np.exp(rng.normal(0, 1, 300))
-    counts = np.concatenate([one(*(unit * rng.lognormal(0, 0.5, 60))) for unit in units])
+    counts = np.concatenate([counted(*(unit * rng.lognormal(0, 0.5, 60))) for unit in units])
     found = growth.thresholds(counts, 0.005, strata=np.zeros(300, dtype=int), weight=np.ones(300), least=5.0)
     shares = stats.lognorm.sf(EDGES_S[found.first] / units, 0.5)
     assert np.exp(np.mean(np.log(shares))) == pytest.approx(0.005, rel=0.6)
@@ -386,7 +386,7 @@ def test_a_fleet_whose_tails_are_heavy_wherever_they_begin_is_told_so() -> None:
     """A deeper threshold does not make them lighter, and a light tail would be a lie."""
     rng = np.random.default_rng(1)
     drawn = [np.minimum(0.1 * rng.random(20_000) ** -1.5, 1e6) for _ in range(25)]
-    found = accepted(tail_estimate.models(Fleet.of(np.concatenate([one(*values) for values in drawn]))))
+    found = accepted(tail_estimate.models(Fleet.of(np.concatenate([counted(*values) for values in drawn]))))
     assert np.median([model.shape for model in found]) > 0.5
 
 
@@ -398,7 +398,7 @@ def test_a_threshold_beyond_all_that_a_group_saw_is_not_its_own() -> None:
     rng = np.random.default_rng(2)
     calm = [rng.lognormal(np.log(4.0), 0.45, 900) for _ in range(6)]
     long = [rng.lognormal(np.log(20.0), 0.6, 900) for _ in range(3)]
-    fleet = Fleet.of(np.concatenate([one(*values) for values in (*calm, *long)]))
+    fleet = Fleet.of(np.concatenate([counted(*values) for values in (*calm, *long)]))
     found = tail_estimate._model_of(fleet, 0, [tail_estimate._fit(fleet, 0.0006)])
     assert isinstance(found, TailModel)
     assert found.threshold_s < max(calm[0])

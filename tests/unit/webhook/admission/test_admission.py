@@ -48,9 +48,9 @@ class World:
         if self.later:
             self.later.pop(0)()
 
-    async def ask(self, of: dict[str, Any] | None = None, **changed: Any) -> ReviewAnswer:
+    async def ask(self, created: dict[str, Any] | None = None, **changed: Any) -> ReviewAnswer:
         """Ask about a pod."""
-        return await self.admission.decide(review.read(reviews.body(reviews.request(of, **changed))))
+        return await self.admission.decide(review.read(reviews.body(reviews.request(created, **changed))))
 
 
 async def test_a_pod_gets_the_lowest_free_slot() -> None:
@@ -179,14 +179,14 @@ async def test_a_token_that_a_pod_has_already_is_not_used_twice() -> None:
 @pytest.mark.parametrize(
     ("enrolled", "asked", "outcome"),
     [
-        (enrolment(), {"of": reviews.pod(ownerReferences=None)}, ReviewOutcome.NOT_ENROLLED),
+        (enrolment(), {"created": reviews.pod(ownerReferences=None)}, ReviewOutcome.NOT_ENROLLED),
         (enrolment(), {"namespace": "other"}, ReviewOutcome.NOT_ENROLLED),
         (enrolment(suspended=True), {}, ReviewOutcome.SUSPENDED),
         (enrolment(container="nobody"), {}, ReviewOutcome.NO_CONTAINER),
         (enrolment(variable="OTHER"), {}, ReviewOutcome.OWN_ID),
         (enrolment(), {"dryRun": True}, ReviewOutcome.DRY_RUN),
     ],
-    ids=lambda one: str(one) if isinstance(one, ReviewOutcome) else "",
+    ids=lambda outcome: str(outcome) if isinstance(outcome, ReviewOutcome) else "",
 )
 async def test_others_are_left_alone(enrolled: Enrolment, asked: dict[str, Any], outcome: ReviewOutcome) -> None:
     """Nothing is put into them, nothing is written."""

@@ -45,8 +45,8 @@ def policy(spec: dict[str, Any] | None = None, status: dict[str, Any] | None = N
 class World:
     """Replicas of the webhook beside each other, whose tickets are one Lease's."""
 
-    def __init__(self, of: dict[str, Any], replicas: int = 1) -> None:
-        enrolled = [item for item in [enrolment.enrolment_of(of)] if item is not None]
+    def __init__(self, body: dict[str, Any], replicas: int = 1) -> None:
+        enrolled = [item for item in [enrolment.enrolment_of(body)] if item is not None]
         self.tickets, self.clock = FakeTickets(), FakeClock()
         self.replicas = [
             Admission(
@@ -85,7 +85,7 @@ async def test_a_ticket_is_good_for_one_pod_whichever_replica_is_asked() -> None
 
 
 @pytest.mark.parametrize(
-    "of",
+    "body",
     [
         policy(ticket=0),
         policy(phase=CanaryPhase.PASSED),
@@ -100,9 +100,9 @@ async def test_a_ticket_is_good_for_one_pod_whichever_replica_is_asked() -> None
     ],
     ids=["none", "passed", "failed", "ended", "suspended", "mode", "bounds", "edited", "protocol", "too late"],
 )
-async def test_else_pods_start_as_they_were_asked_for(of: dict[str, Any]) -> None:
+async def test_else_pods_start_as_they_were_asked_for(body: dict[str, Any]) -> None:
     """And no ticket is taken."""
-    world = World(of)
+    world = World(body)
     assert not (await world.ask()).patch
     assert world.tickets.taken == []
 

@@ -110,8 +110,8 @@ def test_of_two_policies_the_older_holds() -> None:
 
 
 def _owned(**owner: Any) -> dict[str, Any]:
-    (one,) = reviews.pod()["metadata"]["ownerReferences"]
-    return reviews.pod(ownerReferences=[{**one, **owner}])
+    (reference,) = reviews.pod()["metadata"]["ownerReferences"]
+    return reviews.pod(ownerReferences=[{**reference, **owner}])
 
 
 def test_a_replica_set_s_name_tells_its_deployment() -> None:

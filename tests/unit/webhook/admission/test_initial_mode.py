@@ -80,13 +80,13 @@ class World:
             sleep=_at_once,
         )
 
-    async def ask(self, of: dict[str, Any] | None = None, **changed: Any) -> ReviewAnswer:
+    async def ask(self, created: dict[str, Any] | None = None, **changed: Any) -> ReviewAnswer:
         """Ask about a pod."""
-        return await self.admission.decide(review.read(reviews.body(reviews.request(of, **changed))))
+        return await self.admission.decide(review.read(reviews.body(reviews.request(created, **changed))))
 
-    async def env(self, of: dict[str, Any] | None = None) -> dict[str, str]:
+    async def env(self, created: dict[str, Any] | None = None) -> dict[str, str]:
         """Return the consumer's environment in the pod as it is created."""
-        asked = reviews.pod() if of is None else of
+        asked = reviews.pod() if created is None else created
         changed = reviews.patched(asked, (await self.ask(asked)).patch)
         return {item["name"]: item.get("value", "") for item in changed["spec"]["containers"][1].get("env", ())}
 
