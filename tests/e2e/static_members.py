@@ -54,6 +54,9 @@ _FATAL: Final = re.compile(
 )
 """The names of the errors FENCED_INSTANCE_ID and UNRELEASED_INSTANCE_ID, and what the broker says with them."""
 
+_WATCHED_S: Final = 4 * 3600
+"""Longer than any campaign, and than the API server lets a watch last that names no time."""
+
 _number = itertools.count(1)
 
 
@@ -282,8 +285,9 @@ class PodWatch:
         self._process = Process(
             "kubectl",
             [
-                *(plane.kubectl_path, f"--kubeconfig={plane.kubeconfig}", "get", "pods"),
-                *(f"--namespace={team.namespace}", "--watch", "--output-watch-events", "--output=json"),
+                # The API server ends a watch without a timeout of its own after half an hour to an hour.
+                *(plane.kubectl_path, f"--kubeconfig={plane.kubeconfig}", "get", "--raw"),
+                f"/api/v1/namespaces/{team.namespace}/pods?watch=true&timeoutSeconds={_WATCHED_S}",
             ],
             log=self._log,
         )

@@ -16,15 +16,6 @@ from tests.schedules.schedule import Event, drawn
 SEEDS: Final = range(1001, 1201)
 
 
-LANES: Final = ("lane-a", "lane-b", "lane-c", "lane-d")
-"""Processes that play the seeds beside each other."""
-
-
-def lane(seed: int) -> str:
-    """Return which process plays a seed."""
-    return LANES[seed % len(LANES)]
-
-
 class Deed(enum.Enum):
     """What happens beside the replicas."""
 

@@ -5,11 +5,8 @@ to `build/fault-campaign.json`. `python -m tests.schedules` plays all.
 """
 
 import contextlib
-import fcntl
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -17,7 +14,7 @@ from sandbox import progress, scenario
 from sandbox.audit import Tail
 from sandbox.environment import OPERATOR_USERS, Sandbox
 from sandbox.scenario import LeaseTimes
-from tests.schedules import at_once
+from tests.schedules import at_once, results
 from tests.schedules.conftest import telling
 from tests.schedules.replicas import INTERVAL_S, Replicas
 from tests.schedules.stage import CRASHING, NOTE_EVERY_S, SIZE, Played, Shown, Stage, deploy, differences, is_unblamed
@@ -27,7 +24,6 @@ from tests.support.fleets import Fleet
 
 pytestmark = [pytest.mark.at_once, pytest.mark.timeout(600)]
 
-RESULT: Final = Path(__file__).parents[2] / "build" / "fault-campaign.json"
 WRITES: Final = [1] * (SIZE - CRASHING) + [2] * CRASHING
 LEASE_TIMES: Final = LeaseTimes("6s", "3600ms", "600ms")
 """Those of `tests.schedules.replicas` at this pace, as is the interval."""
@@ -72,7 +68,7 @@ def test_what_a_person_took_back_stays_so(by_persons_alone: list[Shown]) -> None
     assert all(shown["env"] for shown in by_persons_alone[1:-CRASHING])
 
 
-@pytest.mark.parametrize("seed", at_once.SEEDS, ids=lambda seed: f"seed{seed}-{at_once.lane(seed)}")
+@pytest.mark.parametrize("seed", at_once.SEEDS, ids=lambda seed: f"seed{seed}")
 def test_nothing_that_happens_at_once_does_harm(
     surroundings: tuple[Stage, Surroundings], by_persons_alone: list[Shown], seed: int
 ) -> None:
@@ -81,7 +77,18 @@ def test_nothing_that_happens_at_once_does_harm(
     played = stage.play(f"seed{seed}", at_once.drawn_at_once(seed), by_persons_alone)
     broken = broken_invariants(played, by_persons_alone, beside)
     is_left = any(map(is_unblamed, played.end, by_persons_alone))
-    note(seed, played, broken, unblamed=played.had_outage and is_left)
+    results.add(
+        {
+            "seed": seed,
+            "ok": not broken,
+            "seconds": round(played.took_s, 1),
+            "hits_of_a_leader": len(played.hits),
+            "leadership_changes": played.trail.changes(),
+            "applies_refused": played.trail.refused(),
+            "unblamed": played.had_outage and is_left,
+            "broken": broken,
+        }
+    )
     progress.say(f"seed{seed}", f"{played.took_s:.1f} s, {len(played.hits)} hits of a leader, {len(broken)} broken")
     assert not broken, "\n".join(broken)
 
@@ -105,30 +112,3 @@ def broken_invariants(played: Played, undisturbed: list[Shown], beside: Surround
     broken += [f"{id_} was of {pod} and of {other} at once" for id_, pod, other in beside.static.shared_ids()]
     broken += [f"pod {name} has an entry without a value" for name in beside.static.empty_entries()]
     return broken + differences(played.end, undisturbed, had_outage=played.had_outage)
-
-
-def note(seed: int, played: Played, broken: list[str], *, unblamed: bool) -> None:
-    """Add what came of a seed to the result; what was noted of it before is replaced."""
-    row = {
-        "seed": seed,
-        "ok": not broken,
-        "seconds": round(played.took_s, 1),
-        "hits_of_a_leader": len(played.hits),
-        "leadership_changes": played.trail.changes(),
-        "applies_refused": played.trail.refused(),
-        "unblamed": unblamed,
-        "broken": broken,
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    with RESULT.open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # other lanes add to it, too
-        file.seek(0)
-        before: list[dict[str, Any]] = json.loads(file.read() or '{"seeds": []}')["seeds"]
-        rows = sorted([*(item for item in before if item["seed"] != seed), row], key=lambda item: int(item["seed"]))
-        summary = {
-            "played": len(rows),
-            "of": len(at_once.SEEDS),
-            "failed": [item["seed"] for item in rows if not item["ok"]],
-        }
-        file.truncate(0)
-        file.write(json.dumps({**summary, "seeds": rows}, indent=1) + "\n")

@@ -1,11 +1,13 @@
 """What the schedules that disturb everybody at once are, and what they conclude from the audit log beside the rest."""
 
 import dataclasses
+import json
 from datetime import timedelta
 from typing import Any
 
 from sandbox.audit import Write
 from tests.schedules.at_once import SEEDS, Beside, Deed, drawn_at_once, persons_alone
+from tests.schedules.results import added, seeds_left
 from tests.schedules.schedule import Act, Event
 from tests.schedules.trail import Trail
 from tests.unit.test_trail import BEGAN, A, write
@@ -89,3 +91,18 @@ def test_after_a_revert_a_workload_may_have_no_entry() -> None:
     applied, reverted = workload(1, session_entry("31000")), workload(10)
     early, right = status(5), status(20)
     assert Trail.of(A, [applied, early, reverted, right]).untrue(within_s=3) == [early]
+
+
+def test_a_campaign_goes_on_with_the_seeds_that_are_left() -> None:
+    """One that did harm is played again; of another operator nothing counts, and a whole campaign is begun again."""
+    text = added("", "this", {"seed": 1003, "ok": True})
+    text = added(text, "this", {"seed": 1001, "ok": False})
+    assert json.loads(text)["failed"] == [1001]
+    assert seeds_left("", "this") == list(SEEDS)
+    assert seeds_left(text, "this") == [seed for seed in SEEDS if seed != 1003]
+    assert seeds_left(text, "other") == list(SEEDS)
+    for seed in SEEDS:
+        text = added(text, "this", {"seed": seed, "ok": True})
+    result = json.loads(text)
+    assert (result["played"], result["of"], result["failed"]) == (200, 200, [])
+    assert seeds_left(text, "this") == list(SEEDS)
