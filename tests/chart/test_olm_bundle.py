@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from heartbeat_tuner import __version__
-from release import olm
+from release import olm, versions
 from release.chart import INSTALLATION
 from sandbox import module_files
 from sandbox.control_plane import ControlPlane
@@ -78,7 +78,7 @@ def test_the_api_server_takes_it_by_olms_definition(
     text = bundle[f"manifests/{NAME}.clusterserviceversion.yaml"]
     (tmp_path / "version.yaml").write_text(text)
     created = control_plane.kubectl("create", "--validate=strict", f"--filename={tmp_path / 'version.yaml'}")
-    assert created.startswith(f"clusterserviceversion.operators.coreos.com/{NAME}.v0.1.0")
+    assert created.startswith(f"clusterserviceversion.operators.coreos.com/{NAME}.v{versions.semantic(__version__)}")
     (tmp_path / "wrong.yaml").write_text(text.replace("clusterPermissions:", "clusterPermission:"))
     with pytest.raises(SandboxError, match="unknown field"):
         control_plane.kubectl("create", "--validate=strict", f"--filename={tmp_path / 'wrong.yaml'}")
