@@ -1,7 +1,7 @@
 """Does the operator last? `python -m tests.soak --hours 24`.
 
 A simulated hour is 60 cycles of whoever leads, at an interval of a second: so much as an hour at the default interval.
-All the time policies, pods, Deployments and models change (`tests.soak.churn`), and twice an hour something breaks
+All the time policies, pods, Deployments and models change (`tests.soak.churn`), and once an hour something breaks
 (`tests.soak.faults`). At the end everything is edited once more, and has to be followed. Where the machine is too busy
 for so many cycles in the time that there is, the run ends early and says how far it came.
 

@@ -10,9 +10,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from bench.cycle_exporter import PODS_OF_POLICY, SUBJECTS_OF_PAGE, TEMPLATE_HASH, Page, Subject, write_history
 from bench.exporters import serve_pages
+
+
+POLICIES_OF_NAMESPACE: Final = 20
+"""A team's. For a policy that is new the hour of its namespace is read: in one namespace of all, that of all."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,11 @@ class Replaced(Subject):
     """A subject whose oldest pod was replaced so many times by a new one."""
 
     generation: int = 0
+
+    @property
+    def namespace(self) -> str:
+        """Where it all lives."""
+        return f"soak-{self.number // POLICIES_OF_NAMESPACE:03}"
 
     @property
     def pods(self) -> list[str]:

@@ -28,7 +28,7 @@ class Due:
     kind: Fault
 
 
-_A_HOUR: Final = 2
+_A_HOUR: Final = 1
 _EARLY: Final = (Fault.KILL, Fault.PROMETHEUS, Fault.BROKER, Fault.API_SERVER, Fault.KILL)
 _LATE: Final = (Fault.PROMETHEUS, Fault.CUT, Fault.BROKER, Fault.API_SERVER)
 """No kill: the memory of a process is followed through the second half, and both have led by then."""
@@ -39,7 +39,7 @@ _LASTS_S: Final = {Fault.KILL: 0.0, Fault.CUT: 14.0, Fault.PROMETHEUS: 8.0, Faul
 
 
 def schedule(hours: float) -> list[Due]:
-    """Return what breaks in so many hours: two faults in each, and processes die only in the first third."""
+    """Return what breaks in so many hours: one fault in each, and processes die only in the first third."""
     count = int(hours * _A_HOUR)
     early = max(1, int(count * _EARLY_SHARE))
     kinds = [_cycled(_EARLY, number) if number < early else _cycled(_LATE, number - early) for number in range(count)]
