@@ -15,7 +15,6 @@ from typing import Final
 from bench.cycle_exporter import PODS_OF_POLICY, SUBJECTS_OF_PAGE, TEMPLATE_HASH, Page, Subject, write_history
 from bench.exporters import serve_pages
 
-
 POLICIES_OF_NAMESPACE: Final = 20
 """A team's. For a policy that is new the hour of its namespace is read: in one namespace of all, that of all."""
 
