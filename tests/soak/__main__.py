@@ -148,7 +148,7 @@ class Soak:
             broken.append(f"not everything converged; gone and still shown: {gone[:5]}, not shown: {hidden[:5]}")
         for user in self._world.replicas:
             page = self._world.page(user)
-            if user != self._world.leader() and page is not None and page.policies:
+            if page is not None and not page.leads and page.policies:
                 broken.append(f"{user} follows and shows {len(page.policies)} policies")
         for log in self._world.logs():
             traces = log.read_text(errors="replace").count("Traceback (most recent call last)")
