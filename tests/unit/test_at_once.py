@@ -101,6 +101,7 @@ def test_a_campaign_goes_on_with_the_seeds_that_are_left() -> None:
     assert seeds_left("", "this") == list(SEEDS)
     assert seeds_left(text, "this") == [seed for seed in SEEDS if seed != 1003]
     assert seeds_left(text, "other") == list(SEEDS)
+    assert seeds_left(added("", "this+", {"seed": 1003, "ok": True}), "this+") == list(SEEDS)
     for seed in SEEDS:
         text = added(text, "this", {"seed": seed, "ok": True})
     result = json.loads(text)
