@@ -8,8 +8,13 @@ five looks at it: 7 full collections, the longest of 443 ms, before; none, and 3
 
 While all of that is made, in the first cycles, a full collection would find next to nothing and take longer each time:
 with 3,000 policies there were 20 of them, the longest of 0.5 s. So there is none in these cycles.
+
+What a leadership leaves behind holds itself: tasks that were cancelled keep their frames, and these the metrics of every
+policy. A follower makes too little that is new to bring a full collection by itself, so there is one when a leadership
+has ended. Without it each further leadership of a process added 10 MiB at 500 policies: 100,000 objects.
 """
 
+import asyncio
 import gc
 from typing import Final
 
@@ -23,6 +28,9 @@ FILLING: Final = 6
 
 _NO_FULL_ONE: Final = 10**6
 """Looks at the older objects until everything is looked through: more than these cycles have."""
+
+LET_GO_S: Final = 2.0
+"""So long after a leadership nobody holds its tasks any more."""
 
 _YOUNG: Final = 1
 """The generations that were looked through not at all, or once."""
@@ -58,7 +66,8 @@ class Collector:
             slow_down()
 
     def forgot(self) -> None:
-        """After a leadership, have everything looked through again: what holds itself must not stay for good."""
+        """After a leadership, spare nothing any more, and look through everything as soon as its tasks are gone."""
         gc.unfreeze()
         slow_down()
         self._cycles = 0
+        asyncio.get_running_loop().call_later(LET_GO_S, gc.collect)

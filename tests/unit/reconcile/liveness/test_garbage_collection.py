@@ -1,11 +1,13 @@
 """What the garbage collector of the operator's process looks through."""
 
+import asyncio
 import gc
 import weakref
 from collections.abc import Iterator
 
 import pytest
 
+from heartbeat_tuner.reconcile.liveness import garbage_collection
 from heartbeat_tuner.reconcile.liveness.garbage_collection import FILLING, THRESHOLDS, Collector, slow_down
 
 
@@ -32,7 +34,7 @@ def is_looked_through(thing: object) -> bool:
     return any(found is thing for found in gc.get_objects())
 
 
-def test_what_is_there_is_not_looked_through_until_the_leadership_ends() -> None:
+async def test_what_is_there_is_not_looked_through_until_the_leadership_ends() -> None:
     """Hundreds of thousands of objects that live as long as it does; what comes after the first cycles does not."""
     collector, memory = Collector(), list[Ring]()
     for _ in range(2):
@@ -45,6 +47,19 @@ def test_what_is_there_is_not_looked_through_until_the_leadership_ends() -> None
         assert is_looked_through(later)
         collector.forgot()
         assert all(map(is_looked_through, memory))
+
+
+async def test_what_a_leadership_leaves_goes_soon_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set aside or not: a follower makes so little that no collection would come by itself for days."""
+    monkeypatch.setattr(garbage_collection, "LET_GO_S", 0.01)
+    collector, memory = Collector(), [Ring()]
+    collector.looked()
+    memory.append(Ring())
+    gone = [weakref.ref(ring) for ring in memory]
+    memory.clear()
+    collector.forgot()
+    await asyncio.sleep(0.1)
+    assert [ring() for ring in gone] == [None, None]
 
 
 def test_garbage_is_not_set_aside() -> None:
@@ -68,7 +83,7 @@ def test_it_works_less_often() -> None:
     assert youngest * older * full > 100 * 700 * 10 * 10
 
 
-def test_there_is_no_full_collection_while_the_memory_fills() -> None:
+async def test_there_is_no_full_collection_while_the_memory_fills() -> None:
     """It would find nothing, and hold probes up for longer each time; after that there are some again."""
     collector = Collector()
     collector.began()
