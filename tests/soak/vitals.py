@@ -94,7 +94,8 @@ class Growth:
     Attributes:
         samples: looks that count.
         rss_mib_per_hour: the slope of its memory, of both parts that it played together: each has a level of its own.
-        descriptors: by how much the last half of the stretch lies above the first, in the median.
+        descriptors: by how much the least in the last half of the stretch exceeds the least in the first: what leaks is
+            never closed, while connections come with what is asked and go when the other side restarts.
         threads: the same.
         own_series: the same.
     """
@@ -166,10 +167,9 @@ def _slope(looks: Sequence[Vitals]) -> float:
 
 
 def _rise(looks: Sequence[tuple[Vitals, float]]) -> float:
-    """Return the largest rise of a part's median from its first half to its last one."""
+    """Return the largest rise of a part's least value from its first half to its last one."""
     rises = [
-        statistics.median(value for _, value in pairs[len(pairs) // 2 :])
-        - statistics.median(value for _, value in pairs[: len(pairs) // 2])
+        min(value for _, value in pairs[len(pairs) // 2 :]) - min(value for _, value in pairs[: len(pairs) // 2])
         for pairs in _by_part(looks)
         if len(pairs) > 1
     ]

@@ -75,6 +75,17 @@ def test_what_must_stay_flat_is_named_when_it_rises(what: str) -> None:
     assert "grew by 6 " in sentence
 
 
+def test_connections_that_come_and_go_are_no_leak() -> None:
+    """Each restart of the API server closes some, which come again with what is asked: the least is the same.
+
+    Nor is anything hidden by that: one more that stays each hour is a leak.
+    """
+    hours = [46, 46, 28, 31, 46, 28, 46, 46, 46, 28, 46, 46]
+    growth = vitals.growth([look(hour, descriptors=open_) for hour, open_ in enumerate(hours)])
+    leak = vitals.growth([look(hour, descriptors=open_ + hour) for hour, open_ in enumerate(hours)])
+    assert (verdict.complaints([growth], hours=24), leak.descriptors) == ([], 7)
+
+
 def test_a_new_leader_counts_when_it_has_read_what_there_is() -> None:
     """Looks just after a change of parts are left out, and those at which nothing was shown."""
     looks = [look(hour / 10, leads=hour >= 5) for hour in range(10)]
