@@ -47,12 +47,15 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
 
     @kopf.on.event(fields.GROUP, fields.VERSION, PLURAL, registry=registry)
     async def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
-        """Take the object as it is now; not in a thread, where kopf runs plain functions."""
+        """Take the object as it is now; not in a thread, where kopf runs plain functions.
+
+        An event of no type is kopf's for an object of the list with which it begins a watch, or goes on after an error.
+        """
         body = event["object"]
         if event["type"] == "DELETED":
             store.remove(body)
         else:
-            store.show(body)
+            store.show(body, is_listed=event["type"] is None)
 
     @kopf.on.cleanup(registry=registry)
     async def ending(**_: Any) -> None:

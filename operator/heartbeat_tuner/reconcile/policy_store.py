@@ -9,6 +9,7 @@ Resource versions of one resource are comparable integers (a guarantee since Kub
 Held is what `api.held_policy` leaves of an object, whatever is put in: no copy of what the API server sent.
 """
 
+import asyncio
 import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
@@ -69,6 +70,7 @@ class PolicyStore:
     Attributes:
         shard: everything.
         installation: nobody's.
+        interrupted: set when the watch has begun again after an error; it does not show what was deleted meanwhile.
     """
 
     shard: Final = WHOLE
@@ -80,6 +82,7 @@ class PolicyStore:
         self._shown: dict[ObjectKey, int] = {}
         self._debts: dict[ObjectKey, Debt] = {}
         self._edited: dict[ObjectKey, int] = {}
+        self.interrupted = asyncio.Event()
 
     is_ours = staticmethod(everywhere)
 
@@ -94,9 +97,16 @@ class PolicyStore:
         self._deleted.pop(key, None)
         self._held[key] = HeldPolicy.of(body)
 
-    def show(self, body: Mapping[str, Any]) -> None:
-        """Take an object from the watch."""
+    def show(self, body: Mapping[str, Any], *, is_listed: bool = False) -> None:
+        """Take an object from the watch.
+
+        Args:
+            body: the object.
+            is_listed: whether it is of the list with which the watch begins: what was shown before is shown again then.
+        """
         key = parsing.key_of(body)
+        if is_listed and key in self._shown:
+            self.interrupted.set()
         known = self._held.get(key)
         self.put(body)
         self._has_shown(body)

@@ -1,7 +1,8 @@
 """Lists all policies now and then, and repairs what the watch missed.
 
 A watch may fall silent without an error (a connection that swallows bytes) or lose a deletion while it is interrupted.
-A list heals both; a watch that stays behind what a list showed fails the probe.
+A list heals both: the next regular one, or the one soon after the watch has begun again. A watch that stays behind what
+a list showed fails the probe.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore
 
 EVERY: Final = timedelta(minutes=5)
 RETRY: Final = timedelta(seconds=2)
+SETTLE: Final = timedelta(seconds=5)
+"""After the watch has begun again: a flapping API server is not listed each time, nor while kopf lists it."""
 
 MOST_NAMED: Final = 20
 """Policies that one line of the log names."""
@@ -35,6 +38,7 @@ class Relisting:
         store: what the watch feeds.
         every: from the end of one list to the next.
         retry: the same after a list that failed.
+        settle: from the watch's return after an interruption to the list that finds what it missed.
         monotonic: a clock in seconds that nobody sets.
     """
 
@@ -45,12 +49,14 @@ class Relisting:
         *,
         every: timedelta = EVERY,
         retry: timedelta = RETRY,
+        settle: timedelta = SETTLE,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._policies = policies
         self._store = store
         self._every = every
         self._retry = retry
+        self._settle = settle
         self._monotonic = monotonic
         self._at_a_time = asyncio.Lock()
 
@@ -62,11 +68,24 @@ class Relisting:
             await asyncio.sleep(self._retry.total_seconds())
 
     async def run_until(self, stopped: asyncio.Event) -> None:
-        """List at once and every so often until `stopped` is set."""
+        """List at once, every so often, and after each interruption of the watch, until `stopped` is set."""
         while not stopped.is_set():
             pause = self._every if await self._mended() else self._retry
+            await self._until_due(stopped, pause)
+
+    async def _until_due(self, stopped: asyncio.Event, pause: timedelta) -> None:
+        interrupted = self._store.interrupted
+        waits = [asyncio.create_task(event.wait()) for event in (stopped, interrupted)]
+        try:
+            await asyncio.wait(waits, timeout=pause.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiting in waits:
+                waiting.cancel()
+            await asyncio.wait(waits)
+        if interrupted.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopped.wait(), timeout=pause.total_seconds())
+                await asyncio.wait_for(stopped.wait(), timeout=self._settle.total_seconds())
+            interrupted.clear()
 
     async def _mended(self) -> bool:
         try:

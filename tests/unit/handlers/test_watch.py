@@ -107,6 +107,17 @@ async def test_what_kopf_might_have_written_itself_makes_no_difference(
     assert (world.store.snapshot(), written) == ([], [])
 
 
+@pytest.mark.usefixtures("written")
+async def test_a_watch_that_begins_again_is_known_by_what_it_shows_again() -> None:
+    """Not by the first list of a process, nor by what happens to a policy."""
+    world = World()
+    for kind, version in ((None, 5), ("MODIFIED", 6), ("DELETED", 7), ("ADDED", 8)):
+        await world.bring(kind, policy(version))
+        assert not world.store.interrupted.is_set()
+    await world.bring(None, policy(8))
+    assert world.store.interrupted.is_set()
+
+
 class Weighed(dict[str, Any]):
     """An object as the watch brings it, of which can be said whether anybody still holds it."""
 

@@ -34,6 +34,37 @@ async def test_a_deletion_that_the_watch_missed_is_found_in_time() -> None:
     await listing
 
 
+async def test_a_deletion_while_the_watch_was_interrupted_is_found_soon_after_it() -> None:
+    """Until the next regular list, five minutes, a policy that is gone would be looked after."""
+    store, policies = world()
+    store.show(manifests.policy(name="mails", resourceVersion="8"), is_listed=True)  # it begins: never shown before
+    policies.moment = 8
+    stopped = asyncio.Event()
+    listing = asyncio.create_task(Relisting(policies, store, settle=SOON).run_until(stopped))
+    await until(lambda: [held["metadata"]["name"] for held in store.snapshot()] == ["orders"])
+    policies.stored.clear()
+    policies.moment = 9
+    await asyncio.sleep(0.05)
+    assert store.snapshot()
+    store.show(manifests.policy(resourceVersion="7"), is_listed=True)
+    await until(lambda: not store.snapshot())
+    assert not store.interrupted.is_set()
+    stopped.set()
+    await listing
+
+
+async def test_an_interrupted_watch_does_not_delay_the_end() -> None:
+    """Nothing is listed any more."""
+    store, policies = world()
+    stopped = asyncio.Event()
+    listing = asyncio.create_task(Relisting(policies, store).run_until(stopped))
+    await asyncio.sleep(0.02)
+    store.show(manifests.policy(resourceVersion="7"), is_listed=True)
+    await asyncio.sleep(0.02)
+    stopped.set()
+    await asyncio.wait_for(listing, 4)
+
+
 async def test_a_list_that_fails_is_tried_again() -> None:
     """Trouble or surprise: the regular lists go on, and nothing is taken away."""
     for error in (ApiServerError("away"), RuntimeError("a surprise")):

@@ -9,9 +9,9 @@ five looks at it: 7 full collections, the longest of 443 ms, before; none, and 3
 While all of that is made, in the first cycles, a full collection would find next to nothing and take longer each time:
 with 3,000 policies there were 20 of them, the longest of 0.5 s. So there is none in these cycles.
 
-What a leadership leaves behind holds itself: tasks that were cancelled keep their frames, and these the metrics of every
-policy. A follower makes too little that is new to bring a full collection by itself, so there is one when a leadership
-has ended. Without it each further leadership of a process added 10 MiB at 500 policies: 100,000 objects.
+What a leadership leaves behind holds itself: tasks that were cancelled keep their frames, and these the metrics of all
+policies. A follower makes too little that is new to bring a full collection by itself, so there is one when a
+leadership has ended. Without it each further leadership of a process added 10 MiB at 500 policies: 100,000 objects.
 """
 
 import asyncio
