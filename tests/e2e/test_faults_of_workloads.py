@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from sandbox import scenario
+from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from sandbox.request_proxy import Point
 from tests.e2e import steered
@@ -108,3 +109,25 @@ def test_a_silent_watch_and_a_new_leader(pair: Pair, plain: Team) -> None:
     await_leader(follower.operator)
     plain.await_condition("Ready", "WorkloadNotFound", name="unseen")  # else it would wait for the older one's end
     assert "list ahead of watch" in follower.operator.log.read_text()
+
+
+def test_a_deletion_that_a_restarted_api_server_does_not_show(pair: Pair, plain: Team, sandbox: Sandbox) -> None:
+    """It has no events of the time before, so the watch begins again with what there is; a list shows what is not.
+
+    Soon, not when the regular one comes after five minutes.
+    """
+    leader, follower = pair.roles()
+    plain.apply_policy_spec("deleted")
+    wait_until(lambda: plain.status("deleted") != {}, part=plain.name, what="the policy's status", timeout_s=60)
+    follower.wire.cut()  # it must not lead meanwhile: who begins to lead lists anyway
+    plain.kubectl("delete", "cgp", "deleted", f"--namespace={plain.namespace}")
+    sandbox.control_plane.restart_api_server()
+    await_leader(leader.operator)
+    follower.wire.heal()
+
+    def is_forgotten() -> bool:
+        lines = follower.operator.log.read_text().splitlines()
+        return any("list ahead of watch" in line and f"{plain.namespace}/deleted" in line for line in lines)
+
+    wait_until(is_forgotten, part=follower.operator.user, what="a list that shows the deletion", timeout_s=60)
+    assert leader.operator.leads()

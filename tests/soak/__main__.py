@@ -206,7 +206,7 @@ def main() -> None:
     """Run the soak, print what came of it, and write `build/soak.json`."""
     parser = argparse.ArgumentParser(description="Does the operator last?")
     parser.add_argument("--hours", type=float, default=24.0, help="simulated hours, of 60 cycles each")
-    parser.add_argument("--minutes", type=float, default=36.0, help="of real time at most, until the changes end")
+    parser.add_argument("--minutes", type=float, default=38.0, help="of real time at most, until the changes end")
     parser.add_argument("--policies", type=int, default=500)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as run_dir, World(Path(run_dir), asked.policies) as world:

@@ -94,8 +94,9 @@ class Growth:
     Attributes:
         samples: looks that count.
         rss_mib_per_hour: the slope of its memory, of both parts that it played together: each has a level of its own.
-        descriptors: by how much the least in the last half of the stretch exceeds the least in the first: what leaks is
-            never closed, while connections come with what is asked and go when the other side restarts.
+        descriptors: by how much the last half of the stretch lies above the first, by the median and by the least,
+            whichever is less: what leaks lifts both. The medians also differ by how many hours lie after a restart of
+            the API server, which closes connections, and the least by a moment at which a client is made again.
         threads: the same.
         own_series: the same.
     """
@@ -167,12 +168,13 @@ def _slope(looks: Sequence[Vitals]) -> float:
 
 
 def _rise(looks: Sequence[tuple[Vitals, float]]) -> float:
-    """Return the largest rise of a part's least value from its first half to its last one."""
-    rises = [
-        min(value for _, value in pairs[len(pairs) // 2 :]) - min(value for _, value in pairs[: len(pairs) // 2])
-        for pairs in _by_part(looks)
-        if len(pairs) > 1
-    ]
+    """Return the largest rise of a part from its first half to its last one, by the median and by the least."""
+    rises = []
+    for pairs in _by_part(looks):
+        half = len(pairs) // 2
+        first, last = ([value for _, value in some] for some in (pairs[:half], pairs[half:]))
+        if first:
+            rises.append(min(level(last) - level(first) for level in (statistics.median, min)))
     return max(rises, default=0.0)
 
 
