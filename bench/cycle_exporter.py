@@ -9,7 +9,7 @@ in what is scraped.
 import argparse
 import http.client
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,7 +46,11 @@ class Subject:
     @property
     def pods(self) -> list[str]:
         """The names of its pods."""
-        return [f"{self.name}-{TEMPLATE_HASH}-{index:05}" for index in range(PODS_OF_POLICY)]
+        return [self.pod(place) for place in range(PODS_OF_POLICY)]
+
+    def pod(self, place: int) -> str:
+        """Return the name of one of its pods, by its place among all that it ever had."""
+        return f"{self.name}-{TEMPLATE_HASH}-{place:05}"
 
 
 @dataclass(frozen=True)
@@ -129,26 +133,41 @@ def _line(series: Exported, subject: Subject, pod: str) -> str:
     return f"{series.name}{{{labels}}} {_MOVING.decode() if series.value is None else series.value}\n"
 
 
-def write_history(port: int, everybody: Sequence[Subject], *, since_s: float, until_s: float) -> None:
+PodsAt = Callable[[Subject, float], Sequence[str]]
+"""Which pods a subject had at a time."""
+
+
+def write_history(
+    port: int,
+    everybody: Sequence[Subject],
+    *,
+    since_s: float,
+    until_s: float,
+    pods_at: PodsAt = lambda subject, _: subject.pods,
+) -> None:
     """Write the past of all by remote write, quarter of an hour by quarter of an hour."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=60)
     times = [since_s + SCRAPE_S * number for number in range(int((until_s - since_s) / SCRAPE_S))]
     block = int(LOT_S / SCRAPE_S)
     for first in range(0, len(times), block):
         for lot in range(0, len(everybody), SUBJECTS_OF_PAGE):
-            post_series(connection, _past(everybody[lot : lot + SUBJECTS_OF_PAGE], times[first : first + block]))
+            some = everybody[lot : lot + SUBJECTS_OF_PAGE]
+            post_series(connection, _past(some, times[first : first + block], pods_at))
     connection.close()
 
 
-def _past(some: Sequence[Subject], times_s: Sequence[float]) -> Iterator[bytes]:
-    moments = [moment(time_s) for time_s in times_s]
-    for series in SERIES:
-        values = [beats(time_s) if series.value is None else series.value for time_s in times_s]
-        samples = list(zip(values, moments, strict=True))
-        for subject in some:
-            for pod in subject.pods:
+def _past(some: Sequence[Subject], times_s: Sequence[float], pods_at: PodsAt) -> Iterator[bytes]:
+    for subject in some:
+        lived_s: dict[str, list[float]] = {}
+        for time_s in times_s:
+            for pod in pods_at(subject, time_s):
+                lived_s.setdefault(pod, []).append(time_s)
+        for pod, pod_times_s in lived_s.items():
+            moments = [moment(time_s) for time_s in pod_times_s]
+            for series in SERIES:
+                values = [beats(time_s) if series.value is None else series.value for time_s in pod_times_s]
                 labels = {**series.labels(subject, pod), "__name__": series.name, "job": "pods"}
-                yield encoded_series(labels, samples)
+                yield encoded_series(labels, list(zip(values, moments, strict=True)))
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from sandbox.environment import OPERATOR_USERS, Environment
 from sandbox.processes import Process, wait_until
 from tests.support import fleets
 
-_HISTORY_S: Final = reading_plan.WINDOW_S + 60
+HISTORY_S: Final = reading_plan.WINDOW_S + 60
 """As much as the operator reads after a start, so that its memory is that of an hour's work from the first cycle on."""
 
 _TOPIC: Final = "cycle"
@@ -84,7 +84,7 @@ def exporting(
         "exporter",
         [
             *(sys.executable, "-m", *exporter_words, "--port", str(port), "--policies", str(len(everybody))),
-            *("--history-to", str(prometheus_port), "--history-s", str(_HISTORY_S)),
+            *("--history-to", str(prometheus_port), "--history-s", str(HISTORY_S)),
         ],
         log=cluster.run_dir / "logs" / "exporter.log",
     )

@@ -6,11 +6,9 @@ fails, since the API server is away, is counted and not repeated.
 
 import dataclasses
 import enum
-import json
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -22,7 +20,7 @@ from heartbeat_tuner.api.v1alpha1 import models_v1alpha1, spec_v1alpha1
 from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
 from sandbox import scenario
 from sandbox.errors import SandboxError
-from tests.soak.exporter import Replaced
+from tests.soak.exporter import Replaced, write_generations
 from tests.soak.vitals import Key
 from tests.soak.world import World
 from tests.support import fitted
@@ -40,7 +38,7 @@ class Deed(enum.Enum):
     MODEL = "model replaced"
 
 
-_WEIGHTS: Final = {Deed.EDIT: 30, Deed.CREATE: 15, Deed.DELETE: 15, Deed.POD: 20, Deed.WORKLOAD: 5, Deed.MODEL: 15}
+_WEIGHTS: Final = {Deed.EDIT: 40, Deed.CREATE: 15, Deed.DELETE: 15, Deed.POD: 10, Deed.WORKLOAD: 5, Deed.MODEL: 15}
 _MOST_AWAY: Final = 0.05
 """So large a part of the subjects has no policy at a time."""
 
@@ -180,10 +178,3 @@ class Churn:
     def _policy_path(self, subject: Replaced) -> str:
         name = self._policies[subject.number]
         return f"/apis/{API_VERSION}/namespaces/{subject.namespace}/{spec_v1alpha1.PLURAL}/{name}"
-
-
-def write_generations(path: Path, subjects: list[Replaced]) -> None:
-    """Say which pods there are; a reader sees all of it or what was there before."""
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps({str(subject.number): subject.generation for subject in subjects if subject.generation}))
-    new.replace(path)

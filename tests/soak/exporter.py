@@ -1,10 +1,12 @@
 """The exporter of a soak, a process of its own: `bench.cycle_exporter` whose pods are replaced while it runs.
 
-Which pods there are stands in a file that the churn replaces, `{"number of the subject": generation}`.
+Which pods there are stands in a file that the churn replaces, `{"number of the subject": generation}`. Before the start
+pods were replaced as often as they are after it: the hour that the operator reads has as many dead ones at all times.
 """
 
 import argparse
 import json
+import random
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -12,11 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.cycle_exporter import PODS_OF_POLICY, SUBJECTS_OF_PAGE, TEMPLATE_HASH, Page, Subject, write_history
+from bench.cycle_exporter import PODS_OF_POLICY, SUBJECTS_OF_PAGE, Page, Subject, write_history
 from bench.exporters import serve_pages
 
 POLICIES_OF_NAMESPACE: Final = 20
 """A team's. For a policy that is new the hour of its namespace is read: in one namespace of all, that of all."""
+
+REPLACED_EVERY_S: Final = 6.0
+"""Some pod is replaced so often, before the start as after it: of the deeds of `tests.soak.churn` one in ten."""
+
+_SEED: Final = 24
 
 
 @dataclass(frozen=True)
@@ -33,13 +40,43 @@ class Replaced(Subject):
     @property
     def pods(self) -> list[str]:
         """The names of its pods, the oldest first."""
-        places = range(self.generation, self.generation + PODS_OF_POLICY)
-        return [f"{self.name}-{TEMPLATE_HASH}-{place:05}" for place in places]
+        return [self.pod(place) for place in range(self.generation, self.generation + PODS_OF_POLICY)]
 
 
 def everybody(count: int, generations: Mapping[str, int]) -> list[Replaced]:
     """Return as many subjects with the pods that they have now."""
     return [Replaced(number, generations.get(str(number), 0)) for number in range(count)]
+
+
+def write_generations(path: Path, subjects: Sequence[Replaced]) -> None:
+    """Say which pods there are; a reader sees all of it or what was there before."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps({str(subject.number): subject.generation for subject in subjects if subject.generation}))
+    new.replace(path)
+
+
+class Past:
+    """What happened before the start: one pod after the other was replaced, each of a subject that is drawn.
+
+    Args:
+        count: of the subjects.
+        history_s: how long it was.
+    """
+
+    def __init__(self, count: int, history_s: float) -> None:
+        chance = random.Random(_SEED)  # noqa: S311 - pods, no secrets
+        self._ago_s: list[list[float]] = [[] for _ in range(count)]
+        for number in range(1, int(history_s / REPLACED_EVERY_S) + 1):
+            self._ago_s[chance.randrange(count)].append(number * REPLACED_EVERY_S)
+
+    def generation(self, number: int, ago_s: float = 0.0) -> int:
+        """Return how often pods of a subject had been replaced, so many seconds before the start."""
+        return sum(1 for replaced_s in self._ago_s[number] if replaced_s >= ago_s)
+
+    def generations(self) -> dict[str, int]:
+        """Return the same of all at the start, as the file has it."""
+        counted = ((str(number), self.generation(number)) for number in range(len(self._ago_s)))
+        return {number: count for number, count in counted if count}
 
 
 class Pages:
@@ -77,8 +114,18 @@ def main() -> None:
     parser.add_argument("--history-to", type=int, required=True, help="port of a Prometheus that takes remote write")
     parser.add_argument("--history-s", type=float, required=True, help="how far back, in seconds")
     asked = parser.parse_args()
-    now_s = time.time()
-    write_history(asked.history_to, everybody(asked.policies, {}), since_s=now_s - asked.history_s, until_s=now_s)
+    now_s, past = time.time(), Past(asked.policies, asked.history_s)
+
+    def pods_at(subject: Subject, time_s: float) -> Sequence[str]:
+        return Replaced(subject.number, past.generation(subject.number, now_s - time_s)).pods
+
+    write_history(
+        asked.history_to,
+        everybody(asked.policies, past.generations()),
+        since_s=now_s - asked.history_s,
+        until_s=now_s,
+        pods_at=pods_at,
+    )
     pages = Pages(asked.pods, asked.policies)
     firsts = range(0, asked.policies, SUBJECTS_OF_PAGE)
     serve_pages(asked.port, [lambda at_s, first=first: pages.body(first, at_s) for first in firsts])  # type: ignore[misc]

@@ -18,7 +18,7 @@ from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
 from sandbox.proxy import FaultProxy
 from sandbox.scenario import EVERY_GROUP, LeaseTimes, Operator
-from tests.soak.exporter import Replaced, everybody
+from tests.soak.exporter import Past, Replaced, everybody, write_generations
 from tests.soak.vitals import Page, Vitals
 
 INTERVAL_S: Final = 1.0
@@ -38,7 +38,7 @@ class World:
 
     def __init__(self, run_dir: Path, policies: int) -> None:
         self._run_dir = run_dir
-        self.subjects: list[Replaced] = everybody(policies, {})
+        self.subjects: list[Replaced] = everybody(policies, Past(policies, cycle_world.HISTORY_S).generations())
         self.pods_file = run_dir / "pods.json"
         self._running = contextlib.ExitStack()
         self.replicas: dict[str, Operator] = {}
@@ -46,7 +46,7 @@ class World:
 
     def __enter__(self) -> Self:
         os.environ.update(allocator())
-        self.pods_file.write_text("{}")
+        write_generations(self.pods_file, self.subjects)
         with contextlib.ExitStack() as starting:
             self.cluster = starting.enter_context(cycle_world.Cluster(self._run_dir))
             self.prototypes = cycle_world.fill(self.cluster, self.subjects)

@@ -4,7 +4,7 @@ import pytest
 
 from bench.cycle_exporter import PODS_OF_POLICY
 from tests.soak import faults, verdict, vitals
-from tests.soak.exporter import Replaced
+from tests.soak.exporter import REPLACED_EVERY_S, Past, Replaced
 from tests.soak.faults import Fault
 from tests.soak.vitals import Page, Vitals
 
@@ -120,3 +120,15 @@ def test_a_replaced_pod_takes_the_place_of_the_oldest() -> None:
     assert len(after.pods) == PODS_OF_POLICY
     assert after.pods[:-1] == before.pods[1:]
     assert after.pods[-1] not in before.pods
+
+
+def test_before_the_start_pods_were_replaced_one_after_the_other() -> None:
+    """Else dead ones would only begin to fill the hour that is read, and memory would rise for that."""
+    past = Past(20, 3_900)
+    now = past.generations()
+    assert sum(now.values()) == 3_900 / REPLACED_EVERY_S
+    before = [sum(past.generation(number, ago_s) for number in range(20)) for ago_s in (3_901, 1_950, 0)]
+    assert before == [0, 326, 650]
+    names = [Replaced(3, past.generation(3, ago_s)).pods for ago_s in (3_901, 0)]
+    assert names[0][0].endswith("-00000")
+    assert names[1] == Replaced(3, now["3"]).pods
