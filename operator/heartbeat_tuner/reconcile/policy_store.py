@@ -18,7 +18,6 @@ from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.held_policy import HeldPolicy
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Installation, Shard, Within, everywhere
-from heartbeat_tuner.ports.stored_policies import ListPage
 from heartbeat_tuner.reconcile.installations.namespace_owners import StatusClaim
 
 
@@ -28,14 +27,6 @@ class Debt:
 
     version: int
     since_s: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mended:
-    """What a list corrected."""
-
-    missed: tuple[ObjectKey, ...]
-    gone: tuple[ObjectKey, ...]
 
 
 class PolicyView(Protocol):
@@ -261,42 +252,6 @@ class StorePart:
     def groups(self) -> frozenset[tuple[str, str]]:
         """Return the namespace and the group of every policy of this shard."""
         return self.store.groups(self._within)
-
-
-class Mending:
-    """A list that is taken in: what it lacks and was there before it is gone, what it shows newer was missed.
-
-    A page is put into the store as it comes, so that no list is ever held. A list that breaks off has taken nothing
-    away: what is gone is known at its end.
-
-    Args:
-        store: what is repaired. One list at a time: else an older one might bring back what a newer one took away.
-    """
-
-    def __init__(self, store: PolicyStore) -> None:
-        self._store = store
-        self._listed: dict[ObjectKey, int] = {}
-        self._missed: list[ObjectKey] = []
-        self._version: int | None = None
-
-    def take(self, page: ListPage) -> None:
-        """Take in a page; its moment may lie before what the watch has shown."""
-        self._version = page.version if self._version is None else min(self._version, page.version)
-        for body in page.bodies:
-            key = parsing.key_of(body)
-            self._listed[key] = _version(body)
-            if self._store.is_news(body):
-                self._missed.append(key)
-            self._store.put(body)
-
-    def finish(self, *, at_s: float) -> Mended:
-        """Return what a whole list corrected.
-
-        Args:
-            at_s: now, by a monotonic clock.
-        """
-        gone = [] if self._version is None else self._store.close(self._listed, self._version, at_s=at_s)
-        return Mended(tuple(self._missed), tuple(gone))
 
 
 def _version(body: Mapping[str, Any]) -> int:

@@ -9,7 +9,8 @@ import pytest
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.ports.stored_policies import ListPage
-from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore, StorePart
+from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
+from heartbeat_tuner.reconcile.relisting import Mended, Mending
 from tests.support import manifests
 
 KEY = ObjectKey("shop", "orders")

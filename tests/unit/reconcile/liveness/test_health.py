@@ -10,7 +10,8 @@ from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.stored_policies import ListPage
 from heartbeat_tuner.reconcile.liveness.health import Health, first_complaint
-from heartbeat_tuner.reconcile.policy_store import Mending, PolicyStore
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.relisting import Mending
 from tests.support import manifests
 from tests.support.electors import FakeLeases
 
