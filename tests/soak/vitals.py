@@ -4,7 +4,7 @@ import dataclasses
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,8 @@ _CYCLES: Final = re.compile(r"^heartbeat_tuner_cycle_duration_seconds_count (\S+
 
 LEAST_LOOKS: Final = 4
 """Two halves of two."""
+
+Level = Callable[[Sequence[float]], float]
 
 Key = tuple[str, str]
 """Namespace and name of a policy."""
@@ -95,9 +97,9 @@ class Growth:
         samples: looks that count.
         rss_mib_per_hour: the slope of its memory, of both parts that it played together: each has a level of its own.
         descriptors: by how much the last half of the stretch lies above the first, by the median and by the least,
-            whichever is less: what leaks lifts both. The medians also differ by how many hours lie after a restart of
-            the API server, which closes connections, and the least by a moment at which a client is made again.
-        threads: the same.
+            whichever is less: what leaks lifts both. The API server closes connections when it restarts, and they come
+            again with what is asked: medians differ by which hours lie after that, the least by a single moment.
+        threads: by how much the last half lies above the first, in the median.
         own_series: the same.
     """
 
@@ -143,9 +145,9 @@ def growth(looks: Sequence[Vitals]) -> Growth:
         rss_last_mib=round(looks[-1].rss_mib, 1),
         rss_max_mib=round(max(look.rss_mib for look in looks), 1),
         rss_mib_per_hour=round(_slope(looks), 3),
-        descriptors=_rise([(look, look.descriptors) for look in looks]),
-        threads=_rise([(look, look.threads) for look in looks]),
-        own_series=_rise([(look, look.page.own_series) for look in looks if look.page is not None]),
+        descriptors=_rise([(look, look.descriptors) for look in looks], statistics.median, min),
+        threads=_rise([(look, look.threads) for look in looks], statistics.median),
+        own_series=_rise([(look, look.page.own_series) for look in looks if look.page is not None], statistics.median),
     )
 
 
@@ -167,14 +169,13 @@ def _slope(looks: Sequence[Vitals]) -> float:
     return products / squares if squares else 0.0
 
 
-def _rise(looks: Sequence[tuple[Vitals, float]]) -> float:
-    """Return the largest rise of a part from its first half to its last one, by the median and by the least."""
-    rises = []
-    for pairs in _by_part(looks):
-        half = len(pairs) // 2
-        first, last = ([value for _, value in some] for some in (pairs[:half], pairs[half:]))
-        if first:
-            rises.append(min(level(last) - level(first) for level in (statistics.median, min)))
+def _rise(looks: Sequence[tuple[Vitals, float]], *levels: Level) -> float:
+    """Return the largest rise of a part from its first half to its last one: of all its levels."""
+    halves = ((pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]) for pairs in _by_part(looks) if len(pairs) > 1)
+    rises = [
+        min(level([value for _, value in last]) - level([value for _, value in first]) for level in levels)
+        for first, last in halves
+    ]
     return max(rises, default=0.0)
 
 

@@ -95,8 +95,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Let no finalizer of an earlier test run deep in this one: at the end of a recursion it has no frame to run in.
+    """Run finalizers of earlier tests now, and not deep in this test, where a recursion may have left them no frame.
 
-    Tests that parse documents nested too deep allocate a thousand objects there. Ten thousand are to go after this.
+    A test that parses a document nested too deep allocates a thousand objects. The next collection is due after ten
+    thousand.
     """
     gc.collect(0)

@@ -42,9 +42,14 @@ def slow_down() -> None:
 
 
 class Collector:
-    """The collector during one leadership after the other."""
+    """The collector during one leadership after the other.
 
-    def __init__(self) -> None:
+    Args:
+        let_go_s: from the end of a leadership to the collection of what it left.
+    """
+
+    def __init__(self, *, let_go_s: float = LET_GO_S) -> None:
+        self._let_go_s = let_go_s
         self._cycles = 0
 
     def began(self) -> None:
@@ -70,4 +75,4 @@ class Collector:
         gc.unfreeze()
         slow_down()
         self._cycles = 0
-        asyncio.get_running_loop().call_later(LET_GO_S, gc.collect)
+        asyncio.get_running_loop().call_later(self._let_go_s, gc.collect)

@@ -1,14 +1,13 @@
 """What the garbage collector of the operator's process looks through."""
 
-import asyncio
 import gc
 import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from heartbeat_tuner.reconcile.liveness import garbage_collection
 from heartbeat_tuner.reconcile.liveness.garbage_collection import FILLING, THRESHOLDS, Collector, slow_down
+from tests.support.electors import until
 
 
 class Ring:
@@ -49,17 +48,15 @@ async def test_what_is_there_is_not_looked_through_until_the_leadership_ends() -
         assert all(map(is_looked_through, memory))
 
 
-async def test_what_a_leadership_leaves_goes_soon_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_leadership_leaves_goes_soon_after_it() -> None:
     """Set aside or not: a follower makes so little that no collection would come by itself for days."""
-    monkeypatch.setattr(garbage_collection, "LET_GO_S", 0.01)
-    collector, memory = Collector(), [Ring()]
+    collector, memory = Collector(let_go_s=0.01), [Ring()]
     collector.looked()
     memory.append(Ring())
     gone = [weakref.ref(ring) for ring in memory]
     memory.clear()
     collector.forgot()
-    await asyncio.sleep(0.1)
-    assert [ring() for ring in gone] == [None, None]
+    await until(lambda: [ring() for ring in gone] == [None, None])
 
 
 def test_garbage_is_not_set_aside() -> None:
