@@ -74,6 +74,7 @@ def data_of(decision: Decision) -> dict[str, Any]:
         "advice": decision.advice,
         "target": None if decision.target is None else _values(decision.target),
         "hold": None if hold is None else {"reason": hold.reason.value, "message": hold.message},
+        "objectiveMet": None if decision.proof is None else decision.proof.reason.value,
         "outlook": decision.outlook,
         "forecast": None if decision.forecast is None else _forecast(decision.forecast),
         "staticIds": None if advice is None else {"worth": advice.worth.value, "message": advice.message},

@@ -62,7 +62,6 @@ class Pipeline:
         """Return the decision, with its trace."""
         number, decision = self._decided(inputs, derived)
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
-        hold = decision.hold
         if decision.target is not None:
             gates, saving = self._gates(decision), None if decision.has_begun else derived.saving
             weeks_alone = not decision.has_begun and derived.is_shown_by_weeks
@@ -70,11 +69,12 @@ class Pipeline:
             change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone, effect_is_unseen=unseen)
             asked, hold = first_hold(gates, inputs, change)
             trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
+            decision = dataclasses.replace(decision, hold=hold)  # before the reviews: they ask what is written
         for review in self.reviews:
             before, decision = decision, review(inputs, decision, derived)
             if decision.finding is not before.finding:
                 trace = _joined(trace, _trace((review.__name__,), decision.finding.reason))
-        return dataclasses.replace(decision, hold=hold, trace=trace)
+        return dataclasses.replace(decision, trace=trace)
 
     def _gates(self, decision: Decision) -> tuple[Gate, ...]:
         if decision.at_broker:

@@ -16,7 +16,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Application, Objective
+from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Prediction, Verdict
 from heartbeat_tuner.domain.verifications import EvictionHistory
@@ -170,13 +170,21 @@ def test_a_change_of_ours_begins_the_count_anew() -> None:
     assert decide(dataclasses.replace(inputs, policy=policy)).verdict is Verdict.UNPROVEN
 
 
-def test_a_held_target_is_held_to_the_same_proof() -> None:
-    """What is not written promises nothing: the values in force are judged, as they are of who has no target."""
-    short = worlds.settings("15s")
-    held = decide(known_kafkajs(short))
-    assert held.proof is not None
-    assert held.forecast is not None
-    in_force = held.forecast.now if held.to_apply is None else held.forecast.new
-    assert in_force is not None
-    is_met = in_force.evictions_upper <= 1.0
-    assert (held.proof.reason is Reason.WITHIN_OBJECTIVE) == is_met
+@pytest.mark.parametrize(
+    ("session", "mode", "hold", "reason"),
+    [
+        ("6s", Mode.APPLY, None, Reason.WITHIN_OBJECTIVE),
+        ("6s", Mode.RECOMMEND, Reason.RECOMMEND_MODE, Reason.ABOVE_OBJECTIVE),
+        ("10s", Mode.APPLY, Reason.NOT_WORTH_RESTART, Reason.LIKELY_WITHIN),
+        ("15s", Mode.APPLY, Reason.NOT_WORTH_RESTART, Reason.WITHIN_OBJECTIVE),
+    ],
+)
+def test_a_held_target_promises_nothing(session: str, mode: Mode, hold: Reason | None, reason: Reason) -> None:
+    """Values that are only recommended evict nobody less: those in force are judged until others are written."""
+    decision = decide(known_kafkajs(worlds.settings(session), mode=mode))
+    assert decision.proof is not None
+    assert decision.forecast is not None
+    assert decision.forecast.new is not None
+    assert decision.forecast.new.evictions_upper <= 1.0  # the recommended values would meet it
+    assert (None if decision.hold is None else decision.hold.reason) == hold
+    assert decision.proof.reason is reason
