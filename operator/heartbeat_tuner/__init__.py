@@ -5,4 +5,4 @@ One cycle runs gather -> decide -> apply: reading and writing stand at the ends 
 the middle (`decision`) is a function of values.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
