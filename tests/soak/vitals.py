@@ -170,7 +170,7 @@ def _slope(looks: Sequence[Vitals]) -> float:
 
 
 def _rise(looks: Sequence[tuple[Vitals, float]], *levels: Level) -> float:
-    """Return the largest rise of a part from its first half to its last one: of all its levels."""
+    """Return by how much a part's last half lies above its first, by the level that rose least; of parts the most."""
     halves = ((pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]) for pairs in _by_part(looks) if len(pairs) > 1)
     rises = [
         min(level([value for _, value in last]) - level([value for _, value in first]) for level in levels)
