@@ -1,5 +1,6 @@
 """A group of the consumer protocol whose members are fenced: its session is raised at the broker, without a restart."""
 
+import dataclasses
 import json
 import os
 import time
@@ -16,19 +17,21 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, Res
 
 from heartbeat_tuner.cli.kubectl.plugin import plugin
 from heartbeat_tuner.domain import durations
-from sandbox import consumers, scenario
+from sandbox import consumers
 from sandbox.environment import Sandbox
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
 from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
 from tests.e2e import calm_groups
 from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators, await_cycles
 from tests.e2e.teams import Team
+from tests.unmetered import bound_command
 
 pytestmark = [pytest.mark.e2e_java, pytest.mark.timeout(300)]
 
 ROWS: Final = Path("build/broker-side.json")
 NERVOUS: Final = {"consumer.session.timeout.ms": "4000", "consumer.heartbeat.interval.ms": "1000"}
 NERVOUS_STREAMS: Final = {"streams.session.timeout.ms": "4000", "streams.heartbeat.interval.ms": "1000"}
+NERVOUS_SHARE: Final = {"share.session.timeout.ms": "4000", "share.heartbeat.interval.ms": "1000"}
 WIDE: Final = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "5000"}
 WIDE_STREAMS: Final = {"streams.session.timeout.ms": "20000", "streams.heartbeat.interval.ms": "5000"}
 REPLICAS: Final = 3
@@ -45,6 +48,7 @@ def altering(sandbox: Sandbox, operators: Operators) -> Iterator[Operator]:
     """The operator, with leave to write into groups' configurations."""
     operators.stop()
     with Operator(sandbox, interval_s=INTERVAL_S, alters_groups=True, grants=EVERY_GROUP) as started:
+        sandbox.prometheus.scrape_too(f"altering-{started.metrics_port}", started.metrics_port, namespace="monitoring")
         yield started
 
 
@@ -63,14 +67,23 @@ def silent(sandbox: Sandbox) -> Iterator[Team]:
 
 
 @pytest.fixture
+def sharing(sandbox: Sandbox) -> Iterator[Team]:
+    """The same of members of a share group, whose fencings no client shows."""
+    with nervous(sandbox, "broker-side-share", "confluent-kafka-python", NERVOUS_SHARE, protocol="share") as team:
+        yield team
+
+
+@pytest.fixture
 def threads(sandbox: Sandbox) -> Iterator[Team]:
     """A team with a Kafka Streams application in a group of its own protocol (KIP-1071)."""
-    with nervous(sandbox, "broker-side-streams", "streams", NERVOUS_STREAMS) as team:
+    with nervous(sandbox, "broker-side-streams", "streams", NERVOUS_STREAMS, protocol="streams") as team:
         yield team
 
 
 @contextmanager
-def nervous(sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, str] = NERVOUS) -> Iterator[Team]:
+def nervous(
+    sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, str] = NERVOUS, *, protocol: str = "consumer"
+) -> Iterator[Team]:
     """Run a team's consumers under a policy in mode Apply, in a group with values of its own."""
     team = Team(sandbox, purpose)
     team.create()
@@ -78,17 +91,16 @@ def nervous(sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, s
     sandbox.kafka.configure_group(team.name, values)
     unused = JavaSettings(session_timeout_ms=1, heartbeat_interval_ms=1, max_poll_interval_ms=300_000)
     settings, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
-    settings["data"] = {"KAFKA_GROUP_PROTOCOL": "streams" if library == "streams" else "consumer"}
+    settings["data"] = {"KAFKA_GROUP_PROTOCOL": protocol}
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     if library == "streams":
         container["command"] = consumers.streams_command()
     elif library != "java":
         del deployment["spec"]["template"]["metadata"]["annotations"]  # nothing to scrape
-        container["command"] = consumers.confluent_python_command()
+        container["command"] = bound_command.bound(*consumers.confluent_python_command())
     team.apply(f"{json.dumps(settings)}\n---\n{json.dumps(deployment)}")
     team.await_available(team.name)
-    # Policies know no librdkafka.
-    team.apply_policy(team.name, mode="Apply", library="streams" if library == "streams" else "java")
+    team.apply_policy(team.name, mode="Apply", library=library)
     yield team
     team.delete()
 
@@ -105,7 +117,7 @@ def calm(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
 def calm_threads(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
     """The same with a Kafka Streams application in a group of its own protocol."""
     operators.stop()
-    with nervous(sandbox, "broker-side-calm-streams", "streams", WIDE_STREAMS) as team:
+    with nervous(sandbox, "broker-side-calm-streams", "streams", WIDE_STREAMS, protocol="streams") as team:
         yield team
 
 
@@ -166,103 +178,112 @@ def in_force_s(heartbeats: list[Heartbeat], written_s: float) -> float:
     return round(max(firsts.values()) - written_s, 1)
 
 
-def left_alone(team: Team, heartbeats: list[Heartbeat]) -> dict[str, Any]:
-    """Return the row of a group whose members are fenced, and nothing shows it: its record is unknown, and it stays."""
-    row: dict[str, Any] = {
-        "group_type": "consumer",
-        "client": "confluent-kafka-python",
-        "changed": None,
-        "restarts": len(team.operator_writes("deployments")),
-        "rebalances_by_change": 0,
-        "evictions_before": fenced(heartbeats),
-    }
-    unknown = scenario.condition(team.policy(team.name), "MetricsAvailable")
-    is_alone = "groupConfig" not in team.status() and configured(team) == NERVOUS
-    row["ok"] = is_alone and unknown["reason"] == "NoSeries" and row["evictions_before"] >= REPLICAS
-    return row
-
-
 def noted_rows(rows: list[dict[str, Any]]) -> None:
     """Write the rows of one test, with those of the tests before it in the same file."""
     ROWS.parent.mkdir(exist_ok=True)
-    clients = {(row["client"], row.get("purpose")) for row in rows}
+    written = {(row["group_type"], row["client"], row.get("purpose")) for row in rows}
     before = json.loads(ROWS.read_text())["rows"] if ROWS.exists() else []
-    others = [row for row in before if (row["client"], row.get("purpose")) not in clients]
+    others = [row for row in before if (row["group_type"], row["client"], row.get("purpose")) not in written]
     ROWS.write_text(json.dumps({"rows": [*others, *rows]}, indent=2) + "\n")
 
 
-def raised(team: Team, group_type: str, client: str, values: Mapping[str, str], *others: Team) -> dict[str, Any]:
-    """Let a team's members stand still before and after the operator raised their session; return the row.
+@dataclasses.dataclass(frozen=True)
+class Nervous:
+    """A group whose members are fenced.
 
-    Args:
-        team: with an operator beside it.
+    Attributes:
+        team: whose it is, with an operator beside it.
         group_type: as the row has it.
         client: as the row has it.
         values: what is set for the group itself at the beginning, and again after the write is taken back.
-        others: teams whose members stand still at the same times.
     """
-    log, began_s, pods = RequestLog(team.sandbox.kafka.request_log), time.time(), team.pods()
-    team.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
+
+    team: Team
+    group_type: str
+    client: str
+    values: Mapping[str, str]
+
+
+def raised(*groups: Nervous) -> None:
+    """Let groups' members stand still before and after the operator raised their sessions; write their rows.
+
+    Args:
+        groups: whose members stand still at the same times.
+    """
+    teams = [group.team for group in groups]
+    log, began_s = RequestLog(teams[0].sandbox.kafka.request_log), time.time()
+    pods = {team: team.pods() for team in teams}
+    for team in teams:
+        team.await_condition("MetricsAvailable", "Fresh", status="True")
+        team.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
     time.sleep(5.0)  # the operator has read since when nothing shows: it asks for losses once it knows the protocol
-    pause_each(team, *others)
+    pause_each(*teams)
     settled_s = time.time()
-    written = team.await_condition("Applied", "Applied", status="True", timeout_s=OF_AGE_S)
+    written = [team.await_condition("Applied", "Applied", status="True", timeout_s=OF_AGE_S) for team in teams]
     time.sleep(2.0)  # each member has beaten since
     changed_s = time.time()
-    pause_each(team)
-    ended_s, status = time.time(), team.status()
-    reverted = taken_back(team)
+    pause_each(*teams)
+    ended_s, statuses = time.time(), [team.status() for team in teams]
+    reverted = [taken_back(team) for team in teams]
     time.sleep(2.0)  # and once more
     back_s = time.time()
     time.sleep(AUDIT_LAG_S)
 
-    records = log.read_new()
-    before, between, after, back = (
-        beats(records, team, *window)
-        for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s), (ended_s, back_s))
-    )
-    row: dict[str, Any] = {
-        "group_type": group_type,
-        "client": client,
-        "changed": {"before": status["groupConfig"]["previous"], "after": status["groupConfig"]["values"]},
-        "restarts": len(team.operator_writes("deployments")) + len(set(pods) ^ set(team.pods())),
-        "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
-        "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
-        "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["changeTime"]).timestamp()),
-        "evictions_before": fenced(before),
-        "evictions_after": fenced(after),
-    }
-    row["ok"] = row["evictions_before"] >= REPLICAS and not any(
-        row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
-    )
-    noted_rows([row, *(left_alone(other, beats(records, other, began_s, ended_s)) for other in others)])
-    assert row["in_force_s"] <= 3.0  # the interval before, a second, and the second of the write
-    assert "without a restart" in written["message"]
-    assert status["groupConfig"]["values"] == {"sessionTimeout": "45s", "heartbeatInterval": "1s"}
-    assert status["groupConfig"]["previous"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
-    assert status["current"]["sessionTimeout"] == "45s"
-    assert reverted["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
-    assert reverted["revertedChangeTime"] == status["groupConfig"]["changeTime"]
-    assert configured(team) == values
-    return row
+    records, rows = log.read_new(), []
+    for group, status in zip(groups, statuses, strict=True):
+        before, between, after, back = (
+            beats(records, group.team, *window)
+            for window in ((began_s, settled_s), (settled_s, changed_s), (changed_s, ended_s), (ended_s, back_s))
+        )
+        row: dict[str, Any] = {
+            "group_type": group.group_type,
+            "client": group.client,
+            "changed": {"before": status["groupConfig"]["previous"], "after": status["groupConfig"]["values"]},
+            "restarts": len(group.team.operator_writes("deployments"))
+            + len(set(pods[group.team]) ^ set(group.team.pods())),
+            "rebalances_by_change": epoch(between) - min(beat.generation_id for beat in between),
+            "rebalances_by_revert": epoch(back) - min(beat.generation_id for beat in back),
+            "in_force_s": in_force_s(between, datetime.fromisoformat(status["groupConfig"]["changeTime"]).timestamp()),
+            "evictions_before": fenced(before),
+            "evictions_after": fenced(after),
+        }
+        row["ok"] = row["evictions_before"] >= REPLICAS and not any(
+            row[name] for name in ("restarts", "rebalances_by_change", "rebalances_by_revert", "evictions_after")
+        )
+        rows.append(row)
+    noted_rows(rows)
+    for group, row, condition, status, back_again in zip(groups, rows, written, statuses, reverted, strict=True):
+        assert row["ok"], str(row)  # whole: pytest shortens a dictionary
+        assert row["in_force_s"] <= 3.0  # the interval before, a second, and the second of the write
+        assert "without a restart" in condition["message"]
+        assert status["groupConfig"]["values"] == {"sessionTimeout": "45s", "heartbeatInterval": "1s"}
+        assert status["groupConfig"]["previous"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
+        assert status["current"]["sessionTimeout"] == "45s"
+        assert back_again["values"] == {"sessionTimeout": "4s", "heartbeatInterval": "1s"}
+        assert back_again["revertedChangeTime"] == status["groupConfig"]["changeTime"]
+        assert configured(group.team) == group.values
 
 
-def test_a_session_is_raised_at_the_broker_and_nothing_restarts(modern: Team, silent: Team, altering: Operator) -> None:
+def test_a_session_is_raised_at_the_broker_and_nothing_restarts(
+    modern: Team, silent: Team, sharing: Team, altering: Operator
+) -> None:
     """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
 
-    A group whose fencings nothing shows is left alone: they are as many, and unknown.
+    The Java consumer shows its fencings itself; of librdkafka's and of a share group the broker's descriptions do.
     """
     assert altering.process.alive()
-    raised(modern, "consumer", "java", NERVOUS, silent)
-    rows = {row["client"]: row for row in json.loads(ROWS.read_text())["rows"] if row.get("purpose") is None}
-    assert all(rows[client]["ok"] for client in ("java", "confluent-kafka-python")), rows
+    raised(
+        Nervous(modern, "consumer", "java", NERVOUS),
+        Nervous(silent, "consumer", "confluent-kafka-python", NERVOUS),
+        Nervous(sharing, "share", "confluent-kafka-python", NERVOUS_SHARE),
+    )
+    assert [team.status()["groupProtocol"] for team in (modern, silent, sharing)] == ["Consumer", "Consumer", "Share"]
 
 
 def test_a_session_of_a_streams_group_is_raised_at_the_broker(threads: Team, altering: Operator) -> None:
     """Its members are known by their addresses, its fencings by the tasks that its threads lost."""
     assert altering.process.alive()
-    row = raised(threads, "streams", "streams", NERVOUS_STREAMS)
-    assert row["ok"], str(row)  # whole: pytest shortens a dictionary
+    raised(Nervous(threads, "streams", "streams", NERVOUS_STREAMS))
     assert threads.status()["groupProtocol"] == "Streams"
 
 

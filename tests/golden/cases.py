@@ -261,6 +261,7 @@ def _cluster(section: _Section) -> Cluster:
         bounds_assumed=section.take("boundsAssumed", False),
         consumer=_group_bounds(section, "ofConsumerGroups"),
         streams=_group_bounds(section, "ofStreamsGroups"),
+        share=_group_bounds(section, "ofShareGroups"),
         alters_groups=section.take("alterGroups", False),
     )
     section.end()

@@ -32,7 +32,12 @@ def command(row: Row) -> list[str]:
         return [interpreter, str(_HERE / "bound_python.py"), program]
     # A JVM would connect by sockets of IPv6.
     ipv4 = ["JAVA_TOOL_OPTIONS=-Djava.net.preferIPv4Stack=true"] if row.client in IN_JAVA else []
-    return ["env", f"LD_PRELOAD={_library()}", *ipv4, *row.command()]
+    return bound(*ipv4, *row.command())
+
+
+def bound(*words: str) -> list[str]:
+    """Return a command line, variables before it, with what lets a program connect from POD_IP by the C library."""
+    return ["env", f"LD_PRELOAD={_library()}", *words]
 
 
 def _library() -> Path:

@@ -211,6 +211,7 @@ class Cluster:
         bounds_assumed: whether these two could not be read.
         consumer: the bounds for groups of the consumer protocol; None where they cannot be read of every broker.
         streams: the same for groups of Kafka Streams' protocol; None, too, where brokers know none (before 4.1).
+        share: the same for share groups; None, too, where brokers know none.
         alters_groups: whether the operator's configuration lets values be written into groups' configurations there.
         group_version: the level of the feature group.version: the consumer protocol needs 1; None where not known.
         describes_batches: whether nearly all groups were described many at a time when they were last.
@@ -223,6 +224,7 @@ class Cluster:
     bounds_assumed: bool = False
     consumer: ConsumerBounds | None = None
     streams: ConsumerBounds | None = None
+    share: ConsumerBounds | None = None
     alters_groups: bool = False
     group_version: int | None = None
     describes_batches: bool = False
@@ -230,7 +232,7 @@ class Cluster:
 
     def for_groups(self, kind: str) -> "Cluster":
         """Return the same with the bounds for groups of a kind (`Group.kind`); Kafka's defaults where unknown."""
-        bounds = {"consumer": self.consumer, "streams": self.streams}.get(kind)
+        bounds = {"consumer": self.consumer, "streams": self.streams, "share": self.share}.get(kind)
         return dataclasses.replace(
             self,
             min_session_timeout=CONSUMER_MIN_SESSION if bounds is None else bounds.min_session,

@@ -18,6 +18,7 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import HiddenFencings, Pod
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics import evictions, lost_partitions
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import samples
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -33,6 +34,27 @@ SHOWN_BY: Final = (
 
 MOST_APART_S: Final = 55.0
 """Scrapes that are further apart may miss a number: the client's window shows it for 59 s at least."""
+
+
+_UNDESCRIBED: Final = HiddenFencings(
+    "a member that is back before the group is described again is not seen missing", lasts=True
+)
+
+
+def hidden_by(
+    convention: Convention, pods: Sequence[Pod], observed: Observed, *, since_s: float
+) -> HiddenFencings | None:
+    """Return why members may have been fenced unseen, by what a convention shows; None where none was.
+
+    Args:
+        convention: that the series follow; the broker's descriptions of a group prove nothing.
+        pods: of the group.
+        observed: the series of the running pods.
+        since_s: start of the record, in Unix seconds.
+    """
+    if Quantity.EVICTIONS_SEEN in convention.by_quantity:
+        return _UNDESCRIBED
+    return hidden_fencings(pods, observed, since_s=since_s, lingers=convention.lingers)
 
 
 def hidden_fencings(

@@ -6,7 +6,6 @@ closed and made again within its process. Only where a pod has no such counters,
 """
 
 import dataclasses
-import functools
 import statistics
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -50,7 +49,8 @@ class RecordScope:
         changes: changed member ids that the broker showed.
         since: start of the time to count.
         now: end of it.
-        consumer_protocol: whether the group speaks it: then a changed member id is a consumer that was made again.
+        consumer_protocol: whether its S and H are the broker's: then a changed member id is a consumer that was made
+            again.
     """
 
     policy: Policy
@@ -96,6 +96,9 @@ def measure(
         return say("; tried {query}", query=query(Quantity.REBALANCES))
 
     everything = [series for group in observed.values() for series in group]
+    if not everything and Quantity.EVICTIONS_SEEN in convention.by_quantity:
+        seen = Quantity.EVICTIONS_SEEN
+        return Unknown(Reason.NO_SERIES, convention.missing(seen, policy.group_id, query(seen)))
     if not everything:
         phrase = "no series of group {group} found among the metrics of {library} consumers{tried}"
         return Unknown(Reason.NO_SERIES, say(phrase, group=policy.group_id, library=policy.library, tried=tried()))
@@ -105,7 +108,7 @@ def measure(
         return Unknown(Reason.NOT_A_NUMBER, say(phrase, group=policy.group_id, tried=tried()))
     missing = next((quantity for quantity in convention.needed if not observed.get(quantity)), None)
     if missing is not None:
-        return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
+        return Unknown(Reason.NO_SERIES, convention.missing(missing, policy.group_id, query(missing)))
     newest = datetime.fromtimestamp(newest_s, UTC)
     apart, limit = abs(watched.now - newest), STALE_AFTER
     if apart > limit:
@@ -131,18 +134,6 @@ def measure(
         }
     )
     return _count(watched, current, convention, newest_s)
-
-
-def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: str) -> Sentence:
-    """Return what is missing of a group, and how to get it, as a sentence."""
-    metric, advice = convention.by_quantity.get(quantity), convention.withheld.get(quantity)
-    if metric:
-        lacks = say("no series {names} of group {group} found", names=" or ".join(metric.names), group=group_id)
-    else:
-        phrase = "{exporter} does not tell {quantity} of group {group}"
-        lacks = say(phrase, exporter=convention.title, quantity=quantity.title, group=group_id)
-    phrase = "{lacks}: {advice}; tried {query}" if advice else "{lacks}; tried {query}"
-    return say(phrase, lacks=lacks, advice=advice, query=tried)
 
 
 def _aligned(current: Observed) -> Observed:
@@ -187,7 +178,6 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
     has_share = settled_s >= ENOUGH_SETTLED.total_seconds() and Quantity.REBALANCE_TIME in convention.by_quantity
     evicted = _evicted(watched, current, convention, observed)
-    proof = functools.partial(fencing_proof.hidden_fencings, watched.pods, current, since_s=since_s)
     return Record(
         since=watched.since,
         until=watched.now,
@@ -205,7 +195,9 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
         evicted_pods=_pods(evicted.silent),
         poll_gap_pods=_pods(evicted.left),
-        hidden=proof(lingers=convention.lingers) if watched.consumer_protocol else None,
+        hidden=fencing_proof.hidden_by(convention, watched.pods, current, since_s=since_s)
+        if watched.consumer_protocol
+        else None,
         # More than half of the members were watched for so long, so the median period lies between periods of these.
         beats_timed_for=timedelta(seconds=statistics.median_low(member.length_s for member in timed) if timed else 0.0),
     )

@@ -2,6 +2,7 @@
 
 It is a consumer as people write them: one thread that polls, automatic commits, the library's own defaults wherever a
 variable is not set, an orderly close on SIGTERM, and an end with status 1 when the library says that it is over.
+Where KAFKA_GROUP_PROTOCOL is `share` it is a consumer of a share group (KIP-932), which is ready once it polls.
 """
 
 import os
@@ -11,7 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, ShareConsumer
 
 POLL_S: Final = 0.1
 
@@ -30,16 +31,17 @@ def main() -> None:
     stopping, joined = threading.Event(), threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     _serve_readiness((os.environ["POD_IP"], int(os.environ["PROBE_PORT"])), joined)
-    consumer = Consumer(
-        {
-            "bootstrap.servers": os.environ["KAFKA_BROKERS"],
-            "group.id": os.environ["KAFKA_GROUP_ID"],
-            # librdkafka cannot bind its sockets to the pod's address, so the pod's name tells members apart.
-            "client.id": os.environ["HOSTNAME"],
-            "auto.offset.reset": "earliest",
-            **{name: os.environ[variable] for name, variable in SETTINGS.items() if os.environ.get(variable)},
-        }
-    )
+    properties = {
+        "bootstrap.servers": os.environ["KAFKA_BROKERS"],
+        "group.id": os.environ["KAFKA_GROUP_ID"],
+        # librdkafka cannot bind its sockets to the pod's address, so the pod's name tells members apart.
+        "client.id": os.environ["HOSTNAME"],
+        **{name: os.environ[variable] for name, variable in SETTINGS.items() if os.environ.get(variable)},
+    }
+    if properties.get("group.protocol") == "share":
+        _share(properties, stopping, joined)
+        return
+    consumer = Consumer({**properties, "auto.offset.reset": "earliest"})
     # Once is enough: a group that rebalances for ever must not also hold up its own rollout.
     consumer.subscribe([os.environ["KAFKA_TOPIC"]], on_assign=lambda *_: joined.set())
     try:
@@ -52,6 +54,16 @@ def main() -> None:
         sys.exit(f"The consumer ended: {error}")
     finally:
         consumer.close()
+
+
+def _share(properties: dict[str, str], stopping: threading.Event, joined: threading.Event) -> None:
+    """Consume as a member of a share group until told to end."""
+    del properties["group.protocol"]
+    with ShareConsumer(properties) as consumer:
+        consumer.subscribe([os.environ["KAFKA_TOPIC"]])
+        while not stopping.is_set():
+            consumer.poll(POLL_S)
+            joined.set()
 
 
 def _serve_readiness(address: tuple[str, int], joined: threading.Event) -> None:

@@ -107,7 +107,7 @@ def test_an_operator_that_is_not_scraped_is_named() -> None:
     unknown = measured([])
     assert isinstance(unknown, Unknown)
     assert unknown.reason is Reason.NO_SERIES
-    assert "kafka-python" in unknown.message
+    assert "have Prometheus scrape the operator" in unknown.message
 
 
 def test_an_operator_that_stopped_counting_makes_the_record_stale() -> None:

@@ -41,7 +41,8 @@ def read(client: KafkaClient, answers: ClusterAnswers, nodes: Sequence[int], *, 
     error = error_of(futures[0])
     if error is not None and is_silent(error):
         raise client.silence()
-    consumer, streams = (answers.group_bounds(kind, futures) for kind in ("consumer", "streams"))
+    kinds = ("consumer", "streams", "share")
+    of_kind = {kind: bounds for kind in kinds if not isinstance(bounds := answers.group_bounds(kind, futures), str)}
     classic = answers.broker_times(futures[0])
     if isinstance(classic, str):
         _log.warning("broker bounds not read, Kafka's defaults are assumed", cluster=answers.cluster, error=classic)
@@ -51,8 +52,9 @@ def read(client: KafkaClient, answers: ClusterAnswers, nodes: Sequence[int], *, 
         low,
         high,
         bounds_assumed=isinstance(classic, str),
-        consumer=None if isinstance(consumer, str) else consumer,
-        streams=None if isinstance(streams, str) else streams,
+        consumer=of_kind.get("consumer"),
+        streams=of_kind.get("streams"),
+        share=of_kind.get("share"),
     )
 
 

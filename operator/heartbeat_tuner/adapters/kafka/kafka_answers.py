@@ -91,7 +91,7 @@ class ClusterAnswers:
     def group_bounds(self, kind: str, futures: Iterable[Future[Any]]) -> ConsumerBounds | str:
         """Return what every broker accepts for groups of a kind, or why that cannot be read.
 
-        A broker before 4.0 (`consumer`) or 4.1 (`streams`) has no such bounds, and no such groups.
+        A broker before 4.0 (`consumer`) or 4.1 (`streams`, `share`) has no such bounds, and no such groups.
         """
         names = tuple(f"group.{kind}.{name}.ms" for name in _GROUP_TIMES)
         read = [self._times(future, names, "the cluster", "--cluster") for future in futures]

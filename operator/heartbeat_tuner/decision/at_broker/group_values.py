@@ -1,7 +1,8 @@
 """Which session should a group of the consumer protocol have at the broker?
 
 A member of such a group keeps its id when the coordinator fences it, and no counter counts that. The calls of the Java
-consumer's listener are a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short. Only
+consumer's listener are a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short. What the
+broker's descriptions show of any client, and of share groups (`metrics.group_events`), is a lower bound too. Only
 where the record proves that there was no other fencing (`metrics.fencing_proof`), a session may be called long enough,
 or be shortened as a model says (`group_savings`).
 """
@@ -70,23 +71,18 @@ def decided(
 
 
 def unshown(group: Group, client: Client) -> Finding | None:
-    """Say that no metric of a library shows fencings in a group of such a kind; None where the group is the library's.
+    """Say that fencings in a group of Kafka Streams' protocol are not read for a library; None where they are.
 
     Args:
         group: as the coordinator describes it.
         client: the card of the library.
     """
-    if group.kind == Protocol.CONSUMER or group.kind in client.protocols:
+    if group.kind != Protocol.STREAMS or Protocol.STREAMS in client.protocols:
         return None
-    is_streams = group.kind == Protocol.STREAMS
     phrase = (
         "group {group} speaks the {kind} protocol ({kip}): its values are set at the broker ({kind}.session.timeout.ms "
-        "and {kind}.heartbeat.interval.ms of the group) and {prescribed}. {why}: they are left alone"
-    )
-    why = (
-        "What shows fencings in such a group is read where spec.client.library is streams, and not {library}"
-        if is_streams
-        else "No metric shows whether a member of such a group was fenced"
+        "and {kind}.heartbeat.interval.ms of the group) and {prescribed}. What shows fencings in such a group is read "
+        "where spec.client.library is streams, and not {library}: they are left alone"
     )
     return Finding(
         Reason.CONSUMER_PROTOCOL,
@@ -96,7 +92,7 @@ def unshown(group: Group, client: Client) -> Finding | None:
             kind=group.kind,
             kip=_KIPS[group.kind],
             prescribed=_prescribed(group),
-            why=say(why, library=client.name) if is_streams else why,
+            library=client.name,
         ),
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 THREADS_CONSUMER: Final = "-consumer"
@@ -125,3 +126,20 @@ class Convention:
         if not named or not self.carries(labels):
             return None
         return next((metric for metric in named if metric.selects(labels)), None)
+
+    def missing(self, quantity: Quantity, group_id: str, tried: str) -> Sentence:
+        """Return a sentence that says what a group lacks, and how to get it.
+
+        Args:
+            quantity: of which there is no series.
+            group_id: of the group.
+            tried: the query that found none.
+        """
+        metric, advice = self.by_quantity.get(quantity), self.withheld.get(quantity)
+        if metric:
+            lacks = say("no series {names} of group {group} found", names=" or ".join(metric.names), group=group_id)
+        else:
+            phrase = "{exporter} does not tell {quantity} of group {group}"
+            lacks = say(phrase, exporter=self.title, quantity=quantity.title, group=group_id)
+        phrase = "{lacks}: {advice}; tried {query}" if advice else "{lacks}; tried {query}"
+        return say(phrase, lacks=lacks, advice=advice, query=tried)

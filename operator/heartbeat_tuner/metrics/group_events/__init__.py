@@ -1,4 +1,4 @@
-"""What successive descriptions of a classic group show: members that joined, left, or came back under a new id.
+"""What successive descriptions of a group show: members that joined, left, or came back.
 
 Pure: descriptions and pods in, events with their certainty out. Who describes groups, and when, is not decided here.
 """

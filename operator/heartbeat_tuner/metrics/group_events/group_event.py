@@ -40,7 +40,7 @@ class Timeouts:
 
 
 class Certainty(enum.StrEnum):
-    """How sure it is that a member which came back under a new id had been evicted for its silence."""
+    """How sure it is that a member which came back had been evicted for its silence."""
 
     CERTAIN = "certain"
     """The member was seen to be out of the group while its process lived, and nothing else explains it."""
@@ -49,12 +49,12 @@ class Certainty(enum.StrEnum):
 
 
 class Doubt(enum.Enum):
-    """Why a new member id may be no eviction for silence."""
+    """Why a member that came back may not have been evicted for its silence."""
 
     REOPENED = "no description shows the member out of the group: its consumer may have been closed and made again"
     LONG_AWAY = "it was out of the group for so long that its consumer was probably closed and made again"
-    POLL_LIMIT = "the id before may have been older than the poll limit, so the member may have left without polling"
-    YOUNG = "the id before was younger than the session timeout, so nobody can have removed it for its silence"
+    POLL_LIMIT = "it may have been in its group for longer than the poll limit, so it may have left without polling"
+    YOUNG = "it was in its group for less than the session timeout, so nobody can have removed it for its silence"
     STATIC = "a static member has a new id whenever it joins"
     COORDINATOR = "the coordinator moved, or did not describe the group, so members may have joined again for that"
     MASS_REJOIN = "all members have new ids at once, as after a restart of the broker"
@@ -62,11 +62,11 @@ class Doubt(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NewId:
-    """A living process that shows a new member id in place of one that is gone.
+class Rejoin:
+    """A member of a living process that came back into its group: under a new id, or under its own where it keeps that.
 
     Attributes:
-        at: the description that shows the new id.
+        at: the description that shows it back.
         pod: the pod's name.
         doubts: why this may be no eviction for silence; none where it is certain.
     """
@@ -96,4 +96,4 @@ class SeenRebalance:
     at_most: timedelta | None
 
 
-GroupEvent = NewId | SeenRebalance
+GroupEvent = Rejoin | SeenRebalance

@@ -1,4 +1,4 @@
-"""From one description of a classic group to the next: what happened to the members in between.
+"""From one description of a group to the next: what happened to the members in between.
 
 The coordinator gives a member its id, and takes it away when the member is silent for its session, leaves, or is
 replaced. An id belongs to one life of a pod's process, by the address that the member connects from. A process that
@@ -6,7 +6,10 @@ restarted, and a pod that is new or gone, is no eviction: its ids are not compar
 none. What stays is a living process with an id that is gone and another that is new: at most one eviction is counted
 for each id, so several of one member between two descriptions count as one.
 
-The consumer protocol (KIP-848) is not looked at: there a client keeps its id when it is fenced.
+In groups of the consumer protocol (KIP-848) and in share groups (KIP-932) the client makes its id, and keeps it when it
+is fenced: there a new id is another consumer of the same process. But a member that is fenced is missing from the
+descriptions until it has joined again. So a living process whose id is gone and comes back was evicted, or left because
+it did not poll. Groups of Kafka Streams' protocol (KIP-1071) are not looked at: their own metrics show each fencing.
 """
 
 import dataclasses
@@ -15,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Group, Member
@@ -22,7 +26,7 @@ from heartbeat_tuner.metrics.group_events.group_event import (
     Doubt,
     GroupEvent,
     GroupView,
-    NewId,
+    Rejoin,
     SeenRebalance,
     Timeouts,
 )
@@ -42,6 +46,9 @@ MASS_REJOIN_AGAIN: Final = timedelta(minutes=10)
 ROUND_TRIP: Final = timedelta(seconds=1)
 """A description is as old as its way here: by so much a member may have been in its group for longer than it shows."""
 
+KEEPS_ID: Final = frozenset({Protocol.CONSUMER, Protocol.SHARE})
+"""Kinds of groups (`Group.kind`) whose members have the same id again when they are back."""
+
 MOST_AWAY: Final = 100
 """Ids of one process that are remembered after they are gone: a client can make as many as it likes."""
 
@@ -57,7 +64,7 @@ class ProcessIds:
         shown: those in the last description, with since when each may be there: the last description without it, or
             the start of the process.
         away: those that are gone and not replaced, with since when each may have been there, and when it was missing
-            first.
+            first; where a client keeps its id, until it is back.
     """
 
     shown: Mapping[str, datetime] = dataclasses.field(default_factory=dict)
@@ -91,6 +98,11 @@ class WatchedGroup:
     moving: tuple[datetime, datetime] | None = None
 
 
+def is_watched(group: Group) -> bool:
+    """Whether descriptions of a group show its evictions."""
+    return not group.consumer_protocol or group.kind in KEEPS_ID
+
+
 def observe(
     before: WatchedGroup, view: GroupView, *, timeouts: Timeouts
 ) -> tuple[WatchedGroup, tuple[GroupEvent, ...]]:
@@ -104,7 +116,7 @@ def observe(
         timeouts: of the members.
     """
     group = view.group
-    if (before.at is not None and view.at <= before.at) or group.consumer_protocol:
+    if (before.at is not None and view.at <= before.at) or not is_watched(group):
         return before, ()
     shown_lives = {(pod.uid, pod.restarts): pod for pod in view.pods if pod.started <= view.at}
     bygone = _bygone(before, shown_lives, group)
@@ -125,7 +137,7 @@ def observe(
         quiet=quiet,
         moving=moving,
     )
-    return after, (*(dataclasses.replace(new, doubts=new.doubts | doubts) for new in changes), *rebalances)
+    return after, (*(dataclasses.replace(rejoin, doubts=rejoin.doubts | doubts) for rejoin in changes), *rebalances)
 
 
 def _in_lives(
@@ -134,14 +146,14 @@ def _in_lives(
     living: Mapping[ProcessLife, Pod],
     bygone: frozenset[str],
     timeouts: Timeouts,
-) -> tuple[dict[ProcessLife, ProcessIds], list[NewId]]:
-    """Return the ids of the living processes after a description, and those that took the place of others."""
+) -> tuple[dict[ProcessLife, ProcessIds], list[Rejoin]]:
+    """Return the ids of the living processes after a description, and the members that came back."""
     tenants = Counter(address for pod in view.pods for address in members_at_pods.addresses_of(pod))
     members: dict[members_at_pods.Address | None, list[Member]] = {}
     for member in view.group.members:
         members.setdefault(members_at_pods.address(member.host), []).append(member)
     lives: dict[ProcessLife, ProcessIds] = {}
-    changes: list[NewId] = []
+    changes: list[Rejoin] = []
     for life, pod in living.items():
         known, addresses = before.lives.get(life), members_at_pods.addresses_of(pod)
         if pod.on_host_network or any(tenants[address] > 1 for address in addresses):
@@ -153,8 +165,9 @@ def _in_lives(
         if known is None:
             lives[life] = ProcessIds(since)
             continue
-        lives[life], new = _compared(known, shown, since, view.at, timeouts)
-        changes += [NewId(view.at, pod.name, doubts) for doubts in new]
+        keeps_ids = view.group.consumer_protocol
+        lives[life], doubts_of_each = _compared(known, shown, since, view.at, timeouts, keeps_ids=keeps_ids)
+        changes += [Rejoin(view.at, pod.name, doubts) for doubts in doubts_of_each]
     return lives, changes
 
 
@@ -171,32 +184,42 @@ def _compared(
     since: Mapping[str, datetime],
     at: datetime,
     timeouts: Timeouts,
+    *,
+    keeps_ids: bool,
 ) -> tuple[ProcessIds, list[frozenset[Doubt]]]:
-    """Return the ids of one process after a description, and the doubts of each that took the place of another."""
-    away = {name: since for name, since in known.away.items() if name not in shown}
+    """Return the ids of one process after a description, and the doubts of each member that came back."""
+    away = {name: absence for name, absence in known.away.items() if name not in shown}
     away |= {name: (first, at) for name, first in known.shown.items() if name not in shown}
     away = dict(list(away.items())[-MOST_AWAY:])
-    new = [name for name in shown if name not in known.shown and name not in known.away]
-    changes = []
-    for name in new[: len(away)]:
-        replaced = min(away, key=lambda gone: away[gone][1])  # who is missing for longest is back first
-        first, missing = away.pop(replaced)
-        changes.append(frozenset(_doubts(shown[name], first, missing, at, timeouts)))
-    return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), changes
+    if keeps_ids:
+        doubts = [frozenset(_doubts(*known.away[name], at, timeouts)) for name in shown if name in known.away]
+    else:
+        new = [member for name, member in shown.items() if name not in known.shown and name not in known.away]
+        doubts = list(_replaced(new, away, at, timeouts))
+    return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), doubts
 
 
-def _doubts(member: Member, first: datetime, missing: datetime, at: datetime, timeouts: Timeouts) -> Iterator[Doubt]:
-    """Yield why a member's new id may be no eviction for silence.
+def _replaced(
+    new: Sequence[Member], away: dict[str, tuple[datetime, datetime]], at: datetime, timeouts: Timeouts
+) -> Iterator[frozenset[Doubt]]:
+    """Take an id that is gone out of `away` for each new one, and yield the doubts of that."""
+    for member in new[: len(away)]:
+        gone = min(away, key=lambda name: away[name][1])  # who is missing for longest is back first
+        static = frozenset() if member.instance_id is None else frozenset({Doubt.STATIC})
+        yield static | frozenset(_doubts(*away.pop(gone), at, timeouts))
 
-    A member polls before it has its first id. So one whose id was younger than the poll limit when it was missing
+
+def _doubts(first: datetime, missing: datetime, at: datetime, timeouts: Timeouts) -> Iterator[Doubt]:
+    """Yield why a member that came back may not have been evicted for its silence.
+
+    A member polls before it joins. So one that was in its group for less than the poll limit when it was missing
     cannot have gone without a poll for so long. Nor can one have been silent for a session that was in its group for
     less: it left by itself.
 
     Args:
-        member: with the new id.
-        first: since when the id before may have been there.
-        missing: when that was missing first.
-        at: when the new one is seen.
+        first: since when it may have been in its group.
+        missing: when it was missing first.
+        at: when it is seen back.
         timeouts: of the members.
     """
     longest = missing - first
@@ -208,8 +231,6 @@ def _doubts(member: Member, first: datetime, missing: datetime, at: datetime, ti
         yield Doubt.POLL_LIMIT
     if timeouts.session is not None and longest + ROUND_TRIP < timeouts.session:
         yield Doubt.YOUNG
-    if member.instance_id is not None:
-        yield Doubt.STATIC
 
 
 def _bygone(before: WatchedGroup, lives: Mapping[ProcessLife, Pod], group: Group) -> frozenset[str]:
@@ -221,7 +242,7 @@ def _bygone(before: WatchedGroup, lives: Mapping[ProcessLife, Pod], group: Group
 def _doubts_of_all(
     before: WatchedGroup, at: datetime, disturbed_until: datetime | None, *, is_mass: bool
 ) -> Iterator[Doubt]:
-    """Yield why no new id of this description is surely an eviction."""
+    """Yield why no member that this description shows back was surely evicted."""
     if before.at is not None and at - before.at > LONGEST_GAP:
         yield Doubt.GAP
     if disturbed_until is not None and at <= disturbed_until:
@@ -235,7 +256,7 @@ def _disturbed_until(before: WatchedGroup, view: GroupView) -> datetime | None:
     return view.at + DISTURBED_FOR if view.disturbed or moved else before.disturbed_until
 
 
-def _is_mass_rejoin(before: WatchedGroup, group: Group, changes: Sequence[NewId]) -> bool:
+def _is_mass_rejoin(before: WatchedGroup, group: Group, changes: Sequence[Rejoin]) -> bool:
     """Whether none of two or more members kept its id."""
     return len(changes) > 1 and len(before.ids) > 1 and before.ids.isdisjoint(_ids(group))
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics import client_versions, record
-from heartbeat_tuner.metrics.conventions import custom, known_conventions
+from heartbeat_tuner.metrics.conventions import custom, known_conventions, watched_groups
+from heartbeat_tuner.metrics.group_events import member_changes
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey
 from heartbeat_tuner.metrics.record import RecordScope
@@ -86,7 +88,9 @@ class RecordReader:
         unknown = self._mapped[policy.key] if maps else self._reader.of(policy)
         if isinstance(unknown, Unknown):
             return unknown
-        candidates = tuple(unknown) if maps else custom.of_policy(policy.naming, policy.library)
+        of_library = tuple(unknown) if maps else custom.of_policy(policy.naming, policy.library)
+        # No client shows what happens to a member of a share group.
+        candidates = (watched_groups.GROUP_WATCHER,) if group.kind == Protocol.SHARE and not maps else of_library
         read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
         starts = [pod.started for pod in workload.pods]
         changes = [change for change in (policy.changed_at, config_since) if change is not None]
@@ -103,20 +107,20 @@ class RecordReader:
         )
         convention, observed = resolver.followed(unknown, candidates)
         may_have_none = self._may_be_without_metrics(policy, group, since=read_since, now=now)
-        if may_have_none and not any(observed.values()):
+        if may_have_none and candidates is of_library and not any(observed.values()):
             convention, observed = resolver.followed(unknown, known_conventions.read_for(policy.library))
         measured = record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
         if isinstance(measured, Unknown):
             return measured
         versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
-        return dataclasses.replace(measured, as_described=convention not in candidates, client_versions=versions)
+        return dataclasses.replace(measured, as_described=convention not in of_library, client_versions=versions)
 
     @staticmethod
     def _may_be_without_metrics(policy: Policy, group: Group, *, since: datetime, now: datetime) -> bool:
         """Whether a client that shows nothing may be one without an exporter, whose evictions the broker shows.
 
         An exporter that was there within the window has failed, so the group is unknown. Who names an exporter expects
-        it. In other protocols a client keeps its id when it is fenced, so that the broker shows nothing.
+        it.
 
         Args:
             policy: of the group.
@@ -125,7 +129,7 @@ class RecordReader:
             now: until when.
         """
         names_exporter = policy.naming.maps or policy.naming.convention is not None
-        return not names_exporter and not group.consumer_protocol and since <= now - RECORD_WINDOW + NEARLY_NOW
+        return not names_exporter and member_changes.is_watched(group) and since <= now - RECORD_WINDOW + NEARLY_NOW
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGro
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics.group_events import member_changes
-from heartbeat_tuner.metrics.group_events.group_event import Certainty, GroupView, NewId, Timeouts
+from heartbeat_tuner.metrics.group_events.group_event import Certainty, GroupView, Rejoin, Timeouts
 from heartbeat_tuner.metrics.group_events.member_changes import LONGEST_GAP, WatchedGroup
 from heartbeat_tuner.reconcile.gather.looks import Look
 from heartbeat_tuner.reconcile.liveness.turns import Turns
@@ -44,14 +44,14 @@ class _GroupCounts:
     Attributes:
         watched: what is remembered between descriptions.
         last: the last description that was compared.
-        new_ids: by pod and certainty.
+        rejoins: by pod and certainty.
         rebalances: how many.
         rebalance_s: how long they took at least, in seconds.
     """
 
     watched: WatchedGroup = dataclasses.field(default_factory=WatchedGroup)
     last: GroupView | None = None
-    new_ids: Counter[tuple[str, Certainty]] = dataclasses.field(default_factory=Counter)
+    rejoins: Counter[tuple[str, Certainty]] = dataclasses.field(default_factory=Counter)
     rebalances: int = 0
     rebalance_s: float = 0.0
 
@@ -60,11 +60,11 @@ class _GroupCounts:
         self.watched, events = member_changes.observe(self.watched, view, timeouts=timeouts)
         self.last = view
         names = {pod.name for pod in view.pods}
-        for gone in [key for key in self.new_ids if key[0] not in names]:
-            del self.new_ids[gone]  # it has no series any more, and pods come and go as long as a leadership lasts
+        for gone in [key for key in self.rejoins if key[0] not in names]:
+            del self.rejoins[gone]  # it has no series any more, and pods come and go as long as a leadership lasts
         for event in events:
-            if isinstance(event, NewId):
-                self.new_ids[event.pod, event.certainty] += 1
+            if isinstance(event, Rejoin):
+                self.rejoins[event.pod, event.certainty] += 1
             else:
                 self.rebalances += 1
                 self.rebalance_s += event.at_least.total_seconds()
@@ -108,9 +108,8 @@ class GroupWatcher:
         for policy in policies:
             counts, workload = self._counts.get(policy.key), workloads.get(policy.key)
             if counts is not None and isinstance(workload, Workload):
-                timeouts = _timeouts(workload.current)
                 for view in _views(policy.group_id, due.get((policy.cluster, policy.group_id), ()), workload):
-                    counts.take(view, timeouts)
+                    counts.take(view, _timeouts(workload.current, view.group))
             await turns.give()
         wanted = {(policy.cluster, policy.group_id) for policy in policies}
         self._waiting = {place: waiting for place, waiting in self._waiting.items() if place in wanted}
@@ -124,7 +123,9 @@ class GroupWatcher:
         look = _point(exposed.GROUP_LOOK, view.at.timestamp(), group.group_id)
         if self._now - view.at > LONGEST_GAP:
             return (look,)
-        return (look, *_members(view), *(() if group.consumer_protocol else _counted(counts, view)))
+        rebalances = () if group.consumer_protocol else _rebalances(counts, group.group_id)
+        evictions = _evictions(counts, view) if member_changes.is_watched(group) else ()
+        return (look, *_members(view), *rebalances, *evictions)
 
     @staticmethod
     def _due(waiting: deque[Look | None], now: datetime) -> list[Look | None]:
@@ -135,13 +136,14 @@ class GroupWatcher:
         return due
 
 
-def _timeouts(current: CurrentSettings | None) -> Timeouts:
+def _timeouts(current: CurrentSettings | None, group: Group) -> Timeouts:
     """Return what the members run with; a session that nothing names would call evictions doubtful by a guess."""
-    if current is None:
-        return Timeouts()
-    settings = current.settings
-    session = None if Setting.SESSION_TIMEOUT in current.assumed else settings.session_timeout
-    return Timeouts(session, settings.max_poll_interval)
+    poll_limit = None if current is None else current.settings.max_poll_interval
+    if group.consumer_protocol:
+        return Timeouts(None if group.config is None else group.config.session_timeout, poll_limit)
+    if current is None or Setting.SESSION_TIMEOUT in current.assumed:
+        return Timeouts(None, poll_limit)
+    return Timeouts(current.settings.session_timeout, poll_limit)
 
 
 def _views(group_id: str, looks: Sequence[Look | None], workload: Workload) -> Iterator[GroupView]:
@@ -162,14 +164,16 @@ def _members(view: GroupView) -> Iterator[MetricPoint]:
         yield _point(exposed.GROUP_MEMBERS, float(len(members)), view.group.group_id, name)
 
 
-def _counted(counts: _GroupCounts, view: GroupView) -> Iterator[MetricPoint]:
-    group_id = view.group.group_id
+def _rebalances(counts: _GroupCounts, group_id: str) -> Iterator[MetricPoint]:
     yield _point(exposed.GROUP_REBALANCES, float(counts.rebalances), group_id)
     yield _point(exposed.GROUP_REBALANCE_TIME, counts.rebalance_s, group_id)
+
+
+def _evictions(counts: _GroupCounts, view: GroupView) -> Iterator[MetricPoint]:
     for pod in view.pods[:MOST_PODS]:
         for certainty in Certainty:
-            count = counts.new_ids[pod.name, certainty]
-            yield _point(exposed.GROUP_EVICTIONS, float(count), group_id, pod.name, certainty.value)
+            count = counts.rejoins[pod.name, certainty]
+            yield _point(exposed.GROUP_EVICTIONS, float(count), view.group.group_id, pod.name, certainty.value)
 
 
 def _point(family: Family, number: float, *labels: str) -> MetricPoint:

@@ -168,17 +168,20 @@ def test_a_streams_group_is_raised_within_its_own_bounds_and_by_its_own_keys() -
     assert "group.streams.{min,max}.heartbeat.interval.ms of the brokers" in refused.advice
 
 
-@pytest.mark.parametrize(
-    ("kind", "library", "words"),
-    [
-        ("share", "java", "No metric shows whether a member of such a group was fenced: they are left alone"),
-        ("share", "streams", "(share.session.timeout.ms and share.heartbeat.interval.ms of the group)"),
-        ("streams", "java", "read where spec.client.library is streams, and not java: they are left alone"),
-    ],
-)
-def test_what_shows_no_fencing_of_a_group_raises_nothing(kind: str, library: str, words: str) -> None:
+def test_what_shows_no_fencing_of_a_streams_group_raises_nothing() -> None:
     """Whatever a consumer beside it in the pod lost: it was no member of this group."""
-    decision = decide(of_kind(kind, library))
+    decision = decide(of_kind("streams", "java"))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.CONSUMER_PROTOCOL)
     assert decision.target is None
-    assert words in decision.finding.message
+    assert "read where spec.client.library is streams, and not java: they are left alone" in decision.finding.message
+
+
+def test_a_share_group_is_raised_within_its_own_bounds_and_by_its_own_keys() -> None:
+    """As one of Kafka Streams' protocol is; nothing but the broker's descriptions shows its fencings."""
+    inputs = of_kind("share", "java")
+    inputs = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, share=BOUNDS))
+    decision = decide(inputs)
+    assert decision.to_alter == worlds.java_settings("45s", "5s")
+    assert "It is share.session.timeout.ms of group" in decision.advice
+    unread = decide(of_kind("share", "java"))
+    assert unread.to_alter == worlds.java_settings("45s", "5s")  # by Kafka's own bounds

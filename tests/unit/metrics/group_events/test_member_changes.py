@@ -14,7 +14,7 @@ from heartbeat_tuner.metrics.group_events.group_event import (
     Doubt,
     GroupEvent,
     GroupView,
-    NewId,
+    Rejoin,
     SeenRebalance,
     Timeouts,
 )
@@ -29,8 +29,11 @@ M = timedelta(minutes=5)
 class Watch:
     """Descriptions of a group of two pods, five seconds apart unless said otherwise."""
 
-    def __init__(self, *, poll_limit: timedelta | None = None, session: timedelta | None = None) -> None:
+    def __init__(
+        self, *, poll_limit: timedelta | None = None, session: timedelta | None = None, kind: str | None = None
+    ) -> None:
         self.watched = WatchedGroup()
+        self.kind = kind
         self.at = NOW
         self.timeouts = Timeouts(session, poll_limit)
         self.events: list[GroupEvent] = []
@@ -48,20 +51,22 @@ class Watch:
         """Take one more description; return what it shows."""
         self.at += timedelta(seconds=after_s)
         group = dataclasses.replace(worlds.group(members, rebalancing=rebalancing), coordinator=coordinator)
+        if self.kind is not None:
+            group = dataclasses.replace(group, consumer_protocol=True, kind=self.kind)
         view = GroupView(self.at, group, tuple(pods), disturbed)
         self.watched, events = member_changes.observe(self.watched, view, timeouts=self.timeouts)
         self.events += events
         return list(events)
 
     @property
-    def new_ids(self) -> list[NewId]:
-        """The new ids so far."""
-        return [event for event in self.events if isinstance(event, NewId)]
+    def rejoins(self) -> list[Rejoin]:
+        """The members that came back so far."""
+        return [event for event in self.events if isinstance(event, Rejoin)]
 
     @property
     def doubts(self) -> frozenset[Doubt]:
-        """Those of the only new id."""
-        (new,) = self.new_ids
+        """Those of the only one."""
+        (new,) = self.rejoins
         return new.doubts
 
 
@@ -80,7 +85,7 @@ def paused(watch: Watch, *, away_s: float = 5.0) -> Watch:
 def test_a_member_that_was_out_of_the_group_and_is_back_was_evicted() -> None:
     """Its process did not restart, so nothing else had it leave."""
     watch = paused(Watch())
-    assert [(new.pod, new.certainty) for new in watch.new_ids] == [(PODS[0].name, Certainty.CERTAIN)]
+    assert [(new.pod, new.certainty) for new in watch.rejoins] == [(PODS[0].name, Certainty.CERTAIN)]
 
 
 def test_another_id_from_one_description_to_the_next_is_doubtful() -> None:
@@ -89,7 +94,7 @@ def test_another_id_from_one_description_to_the_next_is_doubtful() -> None:
     watch.see([FIRST, SECOND])
     watch.see([BACK, SECOND])
     assert watch.doubts == {Doubt.REOPENED}
-    assert watch.new_ids[0].certainty is Certainty.DOUBTFUL
+    assert watch.rejoins[0].certainty is Certainty.DOUBTFUL
 
 
 def test_a_poll_limit_makes_only_an_old_id_doubtful() -> None:
@@ -158,7 +163,7 @@ def test_a_rollout_and_a_scale_step_show_no_eviction() -> None:
     watch.see([SECOND, worlds.member(young[0])], pods=[PODS[1], young[0]])
     watch.see([worlds.member(pod) for pod in young], pods=young)
     watch.see([worlds.member(young[0])], pods=young[:1])
-    assert not watch.new_ids
+    assert not watch.rejoins
 
 
 def test_a_container_that_restarted_is_no_eviction_though_its_dead_id_stays_until_the_session_ends() -> None:
@@ -168,7 +173,7 @@ def test_a_container_that_restarted_is_no_eviction_though_its_dead_id_stays_unti
     again = dataclasses.replace(PODS[0], restarts=1, started=watch.at)
     for members in ([FIRST, BACK, SECOND], [BACK, SECOND]):
         watch.see(members, pods=[again, PODS[1]])
-    assert not watch.new_ids
+    assert not watch.rejoins
 
 
 def test_a_pod_that_began_after_the_description_has_no_member_in_it() -> None:
@@ -177,11 +182,11 @@ def test_a_pod_that_began_after_the_description_has_no_member_in_it() -> None:
     later = dataclasses.replace(PODS[0], uid="later", started=NOW + timedelta(minutes=1))
     watch.see([FIRST, SECOND], pods=[later, PODS[1]])
     watch.see([FIRST, SECOND], pods=[later, PODS[1]], after_s=120)
-    assert not watch.new_ids
+    assert not watch.rejoins
 
 
 @pytest.mark.parametrize(("coordinator", "disturbed"), [(2, False), (1, True)])
-def test_a_coordinator_that_moved_or_gave_no_answer_explains_new_ids(coordinator: int, *, disturbed: bool) -> None:
+def test_a_coordinator_that_moved_or_gave_no_answer_explains_rejoins(coordinator: int, *, disturbed: bool) -> None:
     """Members join again then, whatever their session."""
     watch = Watch()
     watch.see([FIRST, SECOND])
@@ -196,7 +201,7 @@ def test_all_members_that_were_seen_out_of_the_group_were_evicted() -> None:
     watch.see([FIRST, SECOND])
     watch.see([])
     watch.see([worlds.member(pod, 1) for pod in PODS])
-    assert [new.certainty for new in watch.new_ids] == [Certainty.CERTAIN, Certainty.CERTAIN]
+    assert [new.certainty for new in watch.rejoins] == [Certainty.CERTAIN, Certainty.CERTAIN]
 
 
 def test_all_members_swapped_between_two_descriptions_are_a_mass_rejoin() -> None:
@@ -204,7 +209,7 @@ def test_all_members_swapped_between_two_descriptions_are_a_mass_rejoin() -> Non
     watch = Watch()
     for number in range(3):
         watch.see([worlds.member(pod, number) for pod in PODS])
-    assert [Doubt.MASS_REJOIN in new.doubts for new in watch.new_ids] == [True, True, False, False]
+    assert [Doubt.MASS_REJOIN in new.doubts for new in watch.rejoins] == [True, True, False, False]
 
 
 def test_a_gap_is_a_gap() -> None:
@@ -241,12 +246,67 @@ def test_members_at_shared_addresses_are_nobodys() -> None:
     watch = Watch()
     for members in ([FIRST], [], [BACK]):
         watch.see([dataclasses.replace(member, host="10.0.0.9") for member in members], pods=shared)
-    assert not watch.new_ids
+    assert not watch.rejoins
 
 
-def test_the_consumer_protocol_shows_nothing() -> None:
-    """There a client keeps its id when it is fenced."""
-    group = dataclasses.replace(worlds.group([FIRST]), consumer_protocol=True)
+def missing(watch: Watch, *, away_s: float = 5.0, member: Member = FIRST) -> Watch:
+    """Show a member of the first pod that is gone for a while, and is back under its own id."""
+    watch.see([member, SECOND])
+    watch.see([SECOND])
+    watch.see([member, SECOND], after_s=away_s)
+    return watch
+
+
+@pytest.mark.parametrize("kind", ["consumer", "share"])
+def test_a_member_that_keeps_its_id_was_fenced_while_no_description_showed_it(kind: str) -> None:
+    """Each time anew; a static member keeps its id too, as long as its process lives."""
+    watch = missing(Watch(kind=kind))
+    assert [(rejoin.pod, rejoin.certainty) for rejoin in watch.rejoins] == [(PODS[0].name, Certainty.CERTAIN)]
+    watch.see([SECOND])
+    watch.see([FIRST, SECOND])
+    assert len(watch.rejoins) == 2
+    assert not missing(Watch(kind=kind), member=dataclasses.replace(FIRST, instance_id="a")).doubts
+
+
+@pytest.mark.parametrize("kind", ["consumer", "share"])
+def test_another_id_is_another_consumer_where_a_client_keeps_its_own(kind: str) -> None:
+    """It was closed, and made again in its process."""
+    watch = paused(Watch(kind=kind))
+    watch.see([BACK, SECOND])
+    assert not watch.rejoins
+
+
+def test_a_member_of_a_classic_group_is_never_back_under_the_same_id() -> None:
+    """The coordinator gives each id once: a description without it was wrong."""
+    assert not missing(Watch()).rejoins
+
+
+def test_doubts_of_a_member_that_keeps_its_id() -> None:
+    """It may have left because it did not poll, or by itself, or the coordinator was disturbed."""
+    assert missing(Watch(kind="share", poll_limit=M)).doubts == {Doubt.POLL_LIMIT}
+    young = Watch(kind="consumer", session=timedelta(seconds=20))
+    young.see([SECOND])
+    assert missing(young).doubts == {Doubt.YOUNG}
+    assert missing(Watch(kind="consumer"), away_s=700).doubts == {Doubt.LONG_AWAY, Doubt.GAP}
+    disturbed = Watch(kind="consumer")
+    disturbed.see([FIRST, SECOND])
+    disturbed.see([SECOND], disturbed=True)
+    disturbed.see([FIRST, SECOND])
+    assert disturbed.doubts == {Doubt.COORDINATOR}
+
+
+def test_a_member_that_is_back_is_as_old_as_its_last_absence() -> None:
+    """It polled to join, so what came before that is no time without a poll."""
+    watch = missing(Watch(kind="consumer", poll_limit=M))
+    watch.see([FIRST, SECOND], after_s=150)
+    watch.see([SECOND])
+    watch.see([FIRST, SECOND])
+    assert [rejoin.doubts for rejoin in watch.rejoins] == [{Doubt.POLL_LIMIT}, frozenset()]
+
+
+def test_a_group_of_kafka_streams_protocol_shows_nothing() -> None:
+    """Its own metrics show each fencing."""
+    group = dataclasses.replace(worlds.group([FIRST]), consumer_protocol=True, kind="streams")
     assert member_changes.observe(WatchedGroup(), GroupView(NOW, group, PODS), timeouts=Timeouts()) == (
         WatchedGroup(),
         (),
@@ -292,8 +352,8 @@ def test_no_more_evictions_than_ids_that_are_gone(
         assert watch.watched.at == watch.at != before.at
         shown |= {member.member_id for member in members}
     appearances = sum(len(set(numbers)) for numbers, *_ in seen)
-    assert len(watch.new_ids) <= max(0, appearances - 1)
-    assert len(watch.new_ids) == 0 or len(shown) > 1
+    assert len(watch.rejoins) <= max(0, appearances - 1)
+    assert len(watch.rejoins) == 0 or len(shown) > 1
 
 
 @given(looks)
@@ -310,7 +370,7 @@ def test_processes_that_restart_at_every_description_are_never_evicted(
             after_s=after_s,
             rebalancing=rebalancing,
         )
-    assert not watch.new_ids
+    assert not watch.rejoins
 
 
 def test_group_ids_of_any_script_pass() -> None:

@@ -147,12 +147,38 @@ async def test_who_is_expected_to_export_is_unknown_without_it(policy: Policy) -
     assert record.reason is Reason.NO_SERIES
 
 
-async def test_a_group_of_the_consumer_protocol_has_no_such_record() -> None:
-    """There a client keeps its id when it is fenced."""
-    stage = stage_with(watched(*FOUR))
-    group = worlds.group()
-    stage.groups.groups["main"]["orders"] = dataclasses.replace(group, consumer_protocol=True)
+async def record_at_broker(series: Sequence[Series], kind: str) -> Record | Unknown:
+    """Return what is recorded of a group of another protocol than the classic one."""
+    stage = stage_with(series)
+    stage.groups.groups["main"]["orders"] = dataclasses.replace(worlds.group(), consumer_protocol=True, kind=kind)
     found = (await stage.gatherer().gather([worlds.policy()]))[worlds.policy().key]
     record = getattr(found, "record", None)
+    assert isinstance(record, Record | Unknown)
+    return record
+
+
+@pytest.mark.parametrize("kind", ["consumer", "share"])
+async def test_fencings_that_the_broker_shows_are_a_lower_bound(kind: str) -> None:
+    """Who is back before the next description was not seen missing, so none is no proof."""
+    record = await record_at_broker(watched(*FOUR), kind)
+    assert isinstance(record, Record)
+    assert (record.evictions, record.as_described) == (4, True)
+    assert record.hidden is not None
+    assert record.hidden.lasts
+
+
+async def test_no_exporter_shows_what_happens_in_a_share_group() -> None:
+    """A consumer beside it in the same process may be a member of another group."""
+    record = await record_at_broker([*watched(*FOUR), *exporter()], "share")
+    assert isinstance(record, Record)
+    assert (record.evictions, record.as_described) == (4, True)
+    record = await record_at_broker(exporter(), "share")
+    assert isinstance(record, Unknown)
+    assert "heartbeat_tuner_group_evictions_total" in record.message
+
+
+async def test_a_group_of_kafka_streams_protocol_shows_its_fencings_itself() -> None:
+    """A policy of another library reads nothing of it."""
+    record = await record_at_broker(watched(*FOUR), "streams")
     assert isinstance(record, Unknown)
     assert record.reason is Reason.NO_SERIES

@@ -6,7 +6,7 @@ import pytest
 
 from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.domain.kafka_groups import Member, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import GroupConfig, Member, UnreadableGroup
 from heartbeat_tuner.domain.liveness import CurrentSettings, ValueSource
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.reconcile.gather.looks import Look
@@ -143,13 +143,48 @@ async def test_a_policy_without_a_member_in_its_own_pods_is_told_nothing() -> No
     assert await catch_up(watcher, 10, proven=False) == {}
 
 
-async def test_the_consumer_protocol_has_no_counts() -> None:
-    """There a client keeps its id when it is fenced, so nothing would be counted whatever happens."""
+def show_at_broker(watcher: GroupWatcher, seconds: float, members: Sequence[Member], kind: str) -> None:
+    """Have the watcher shown a description of a group whose session of 20 s is the broker's."""
+    config = GroupConfig(worlds.seconds(20), worlds.seconds(1))
+    group = dataclasses.replace(worlds.group(members), consumer_protocol=True, kind=kind, config=config)
+    watcher.answered(*PLACE, Look(group, at(seconds), 0.0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "families"),
+    [
+        ("consumer", {"last_look_timestamp_seconds", "members", "evictions_total"}),
+        ("share", {"last_look_timestamp_seconds", "members", "evictions_total"}),
+        ("streams", {"last_look_timestamp_seconds", "members"}),
+    ],
+)
+async def test_groups_whose_values_are_at_the_broker_have_no_counts_of_rebalances(
+    kind: str, families: set[str]
+) -> None:
+    """Members are moved one by one there; those of Kafka Streams show their fencings themselves."""
     watcher = GroupWatcher()
-    group = dataclasses.replace(worlds.group([FIRST]), consumer_protocol=True)
-    watcher.answered(*PLACE, Look(group, at(0), 0.0))
-    names = {name for name, *_ in await catch_up(watcher, 10)}
-    assert names == {"last_look_timestamp_seconds", "members"}
+    show_at_broker(watcher, 0, [FIRST], kind)
+    assert {name for name, *_ in await catch_up(watcher, 10)} == families
+
+
+@pytest.mark.parametrize(("joined_s", "certainty"), [(0, "certain"), (5, "doubtful")])
+async def test_the_session_of_a_member_is_what_its_broker_prescribes(joined_s: float, certainty: str) -> None:
+    """What its client is set to is not in force there: 10 s."""
+    watcher = GroupWatcher()
+    for seconds in (0, 5, 10):
+        show_at_broker(watcher, seconds, [FIRST, SECOND] if seconds >= joined_s else [SECOND], "consumer")
+    show_at_broker(watcher, 15, [SECOND], "consumer")
+    show_at_broker(watcher, 20, [FIRST, SECOND], "consumer")
+    assert evictions(await catch_up(watcher, 30)) == {("orders-0", certainty): 1.0}
+
+
+async def test_a_session_that_a_broker_does_not_show_calls_nothing_doubtful() -> None:
+    """Its right to describe configurations may be missing."""
+    watcher = GroupWatcher()
+    for seconds, members in ((0, [SECOND]), (5, [FIRST, SECOND]), (10, [SECOND]), (15, [FIRST, SECOND])):
+        group = dataclasses.replace(worlds.group(members), consumer_protocol=True)
+        watcher.answered(*PLACE, Look(group, at(seconds), 0.0))
+    assert evictions(await catch_up(watcher, 25)) == {("orders-0", "certain"): 1.0}
 
 
 async def test_memory_is_bounded() -> None:
