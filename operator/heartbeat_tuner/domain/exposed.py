@@ -172,7 +172,7 @@ GROUP_REBALANCE_TIME: Final = Family(
 )
 GROUP_EVICTIONS: Final = Family(
     "evictions_total",
-    "Members of a living pod that came back under a new id since this replica leads: evictions for silence, or "
+    "Members of a living pod that left the group and came back since this replica leads: evictions for silence, or "
     "doubtful ones that something else may explain.",
     ("group", "pod", "certainty"),
     GROUP_PREFIX,
