@@ -114,7 +114,7 @@ def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision 
 def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Decide on a calm group of the consumer protocol as on any other where its record proves that none was fenced."""
     group, record = inputs.group, derived.record
-    if not group.consumer_protocol or group.config is None or record.hidden is not None:
+    if not group_values.may_be_calm(group) or record.hidden is not None:
         return None
     if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
         return None

@@ -15,7 +15,7 @@ class Member:
     """A group member as the coordinator describes it.
 
     Attributes:
-        member_id: made by the coordinator (or by the client, in the consumer protocol), again with each membership.
+        member_id: made by the coordinator with each membership; in groups of the other protocols by the client, once.
         host: the address it connects from.
         client_id: the client's own name, which its metrics carry, too.
         instance_id: `group.instance.id` of a static member; None for a dynamic one.

@@ -43,8 +43,8 @@ class Reason(enum.StrEnum):
     POLL_GAP_EXCEEDS_LIMIT = "PollGapExceedsLimit"  # handlers take longer than max.poll.interval.ms allows
     UNSTABLE = "Unstable"  # the group spends more than 5 % of its time in rebalances
     DANGER = "Danger"  # live members are evicted more often than the objective allows
-    CONSUMER_PROTOCOL = "ConsumerProtocol"  # a KIP-848 group: its session and heartbeat are set at the broker
-    FENCINGS_HIDDEN = "FencingsHidden"  # members of a KIP-848 group may be fenced since our write, and nothing shows it
+    CONSUMER_PROTOCOL = "ConsumerProtocol"  # the group's session and heartbeat are set at the broker
+    FENCINGS_HIDDEN = "FencingsHidden"  # members may be fenced since our write at the broker, and nothing shows it
     CHEAPER = "Cheaper"  # other values are as safe and reduce the time without consumption
     REBALANCED_BY_OTHERS = "RebalancedByOthers"  # members of other workloads make the group rebalance too often
     NO_EFFECT = "NoEffect"  # the values are in the environment, and the application does not use them
@@ -137,7 +137,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.UNSTABLE: "Set the recommended values. Look for rollouts, autoscaling and crashes, too.",
         Reason.DANGER: "Set the recommended values, or use mode `Apply`.",
         Reason.CONSUMER_PROTOCOL: "Read the message; [tune at the broker](../how-to/broker-side.md) says more.",
-        Reason.FENCINGS_HIDDEN: "Give the consumers a rebalance listener ([why](../how-to/broker-side.md)).",
+        Reason.FENCINGS_HIDDEN: "Scrape the consumers, and give them a [rebalance listener](../how-to/broker-side.md).",
         Reason.CHEAPER: "Set the recommended values, or use mode `Apply`.",
         Reason.REBALANCED_BY_OTHERS: "Tune the workload whose members the message names.",
         Reason.NO_EFFECT: "Make the application read the variables, or correct `client.env`.",

@@ -49,8 +49,7 @@ class RecordScope:
         changes: changed member ids that the broker showed.
         since: start of the time to count.
         now: end of it.
-        consumer_protocol: whether its S and H are the broker's: then a changed member id is a consumer that was made
-            again.
+        consumer_protocol: whether its S and H are the broker's: then `changes` show no eviction.
     """
 
     policy: Policy

@@ -101,7 +101,11 @@ class Quantity(enum.Enum):
     CPU_THROTTLED_TIME = ("time for which the process was throttled", ValueKind.COUNTER, Scope.PROCESS)
     CPU_STALLED_TIME = ("time for which all of the process waited for a CPU", ValueKind.COUNTER, Scope.PROCESS)
     EVICTIONS_SEEN = ("evictions for silence that the broker's descriptions show", ValueKind.COUNTER, Scope.PROCESS)
-    DOUBTFUL_EVICTIONS = ("new member ids of living pods that may be no evictions", ValueKind.COUNTER, Scope.PROCESS)
+    DOUBTFUL_EVICTIONS = (
+        "members of living pods that came back, and may not have been evicted",
+        ValueKind.COUNTER,
+        Scope.PROCESS,
+    )
     SCRAPED = ("whether a scrape succeeded", ValueKind.GAUGE, Scope.PROCESS)
     SCRAPE_TIME = ("how long a scrape took", ValueKind.GAUGE, Scope.PROCESS)
     POD_STARTED = ("when a pod was started", ValueKind.INSTANT, Scope.PROCESS)

@@ -89,4 +89,5 @@ class UndescribedGroups:
             consumer_protocol=True,
             assignor=described.assignor,
             kind=answer.kind,
+            coordinator=answer.coordinator,
         )

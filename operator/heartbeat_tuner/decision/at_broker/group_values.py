@@ -70,19 +70,29 @@ def decided(
     return Decision(Verdict.CHANGE, shown, advice=advice, target=target, at_broker=True)
 
 
+def may_be_calm(group: Group) -> bool:
+    """Whether a record can prove of such a group that nobody was fenced: of a share group nothing does."""
+    return group.consumer_protocol and group.config is not None and group.kind != Protocol.SHARE
+
+
 def unshown(group: Group, client: Client) -> Finding | None:
-    """Say that fencings in a group of Kafka Streams' protocol are not read for a library; None where they are.
+    """Say that fencings in a group of such a kind are not read for a library; None where they are.
 
     Args:
         group: as the coordinator describes it.
         client: the card of the library.
     """
-    if group.kind != Protocol.STREAMS or Protocol.STREAMS in client.protocols:
+    is_of_streams = Protocol.STREAMS in client.protocols
+    if group.kind == Protocol.STREAMS and not is_of_streams:
+        why = "is read where spec.client.library is streams, and not {library}"
+    elif group.kind == Protocol.SHARE and is_of_streams:
+        why = "is read where spec.client.library names the library of its consumers, such as java, and not {library}"
+    else:
         return None
     phrase = (
         "group {group} speaks the {kind} protocol ({kip}): its values are set at the broker ({kind}.session.timeout.ms "
-        "and {kind}.heartbeat.interval.ms of the group) and {prescribed}. What shows fencings in such a group is read "
-        "where spec.client.library is streams, and not {library}: they are left alone"
+        "and {kind}.heartbeat.interval.ms of the group) and {prescribed}. What shows fencings in such a group {why}: "
+        "they are left alone"
     )
     return Finding(
         Reason.CONSUMER_PROTOCOL,
@@ -92,7 +102,7 @@ def unshown(group: Group, client: Client) -> Finding | None:
             kind=group.kind,
             kip=_KIPS[group.kind],
             prescribed=_prescribed(group),
-            library=client.name,
+            why=say(why, library=client.name),
         ),
     )
 

@@ -25,7 +25,7 @@ LIBRARIES: Final = (
     "rust-rdkafka",
     "sarama",
 )
-"""Those of classic groups that have no counters of their own from which evictions can be read."""
+"""Those that have no counters of their own from which evictions can be read."""
 
 WITHOUT_EXPORTER: Final = ("java", "kafkajs", "spring")
 """Those that have an exporter, and whose evictions are read here where nothing of it was seen for the whole window of a

@@ -57,7 +57,7 @@ class Doubt(enum.Enum):
     YOUNG = "it was in its group for less than the session timeout, so nobody can have removed it for its silence"
     STATIC = "a static member has a new id whenever it joins"
     COORDINATOR = "the coordinator moved, or did not describe the group, so members may have joined again for that"
-    MASS_REJOIN = "all members have new ids at once, as after a restart of the broker"
+    MASS_REJOIN = "all members have new ids, or were missing, at once, as after a restart of the broker or an outage"
     GAP = "the group was not described for too long"
 
 

@@ -22,6 +22,7 @@ from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Group, Member
+from heartbeat_tuner.metrics.group_events import process_ids
 from heartbeat_tuner.metrics.group_events.group_event import (
     Doubt,
     GroupEvent,
@@ -30,12 +31,10 @@ from heartbeat_tuner.metrics.group_events.group_event import (
     SeenRebalance,
     Timeouts,
 )
+from heartbeat_tuner.metrics.group_events.process_ids import ProcessIds
 
 LONGEST_GAP: Final = timedelta(minutes=3)
 """Between two descriptions: after a longer one, a new id says too little of what happened."""
-
-LONGEST_AWAY: Final = timedelta(minutes=10)
-"""A member that is out of its group for longer was rather closed than evicted."""
 
 DISTURBED_FOR: Final = timedelta(seconds=90)
 """So long after a description failed, or the coordinator moved, members may still be joining again."""
@@ -43,32 +42,11 @@ DISTURBED_FOR: Final = timedelta(seconds=90)
 MASS_REJOIN_AGAIN: Final = timedelta(minutes=10)
 """A broker restarts once: all members with new ids a second time within this are a storm."""
 
-ROUND_TRIP: Final = timedelta(seconds=1)
-"""A description is as old as its way here: by so much a member may have been in its group for longer than it shows."""
-
 KEEPS_ID: Final = frozenset({Protocol.CONSUMER, Protocol.SHARE})
 """Kinds of groups (`Group.kind`) whose members have the same id again when they are back."""
 
-MOST_AWAY: Final = 100
-"""Ids of one process that are remembered after they are gone: a client can make as many as it likes."""
-
 ProcessLife = tuple[str, int]
 """One life of a pod's process: pod uid and restart count."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ProcessIds:
-    """The member ids of one life of a pod's process.
-
-    Attributes:
-        shown: those in the last description, with since when each may be there: the last description without it, or
-            the start of the process.
-        away: those that are gone and not replaced, with since when each may have been there, and when it was missing
-            first; where a client keeps its id, until it is back.
-    """
-
-    shown: Mapping[str, datetime] = dataclasses.field(default_factory=dict)
-    away: Mapping[str, tuple[datetime, datetime]] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,7 +60,8 @@ class WatchedGroup:
         ids: of all members in the last description.
         coordinator: the broker that gave it.
         disturbed_until: until when members may still join again for what happened to the coordinator.
-        mass_rejoin: when all members had new ids at once; None if that was not seen.
+        mass_rejoin: when all members had new ids at once, or all that keep theirs were missing; None if that was not
+            seen.
         quiet: the last description that shows no rebalance; None if there was none.
         moving: the first and the last description of the rebalance under way; None outside a rebalance.
     """
@@ -120,9 +99,16 @@ def observe(
         return before, ()
     shown_lives = {(pod.uid, pod.restarts): pod for pod in view.pods if pod.started <= view.at}
     bygone = _bygone(before, shown_lives, group)
-    lives, changes = _in_lives(before, view, shown_lives, bygone, timeouts)
-    is_mass = _is_mass_rejoin(before, group, changes)
     disturbed_until = _disturbed_until(before, view)
+    is_disturbed = disturbed_until is not None and view.at <= disturbed_until
+    missing_doubts = frozenset({Doubt.COORDINATOR} if is_disturbed else ())
+    lives, changes = _in_lives(before, view, shown_lives, bygone, timeouts, missing_doubts)
+    if group.consumer_protocol:
+        is_mass = _is_everybody_gone(before, group, lives)
+        if is_mass and not _was_mass_lately(before, view.at):
+            lives = {life: ids.with_doubt(Doubt.MASS_REJOIN) for life, ids in lives.items()}
+    else:
+        is_mass = _is_mass_rejoin(before, group, changes)
     doubts = frozenset(_doubts_of_all(before, view.at, disturbed_until, is_mass=is_mass))
     is_moving = group.rebalancing or (before.at is not None and _ids(group) != before.ids)
     quiet, moving, rebalances = _rebalance(before, view.at, is_moving=is_moving)
@@ -146,12 +132,14 @@ def _in_lives(
     living: Mapping[ProcessLife, Pod],
     bygone: frozenset[str],
     timeouts: Timeouts,
+    missing_doubts: frozenset[Doubt],
 ) -> tuple[dict[ProcessLife, ProcessIds], list[Rejoin]]:
     """Return the ids of the living processes after a description, and the members that came back."""
     tenants = Counter(address for pod in view.pods for address in members_at_pods.addresses_of(pod))
     members: dict[members_at_pods.Address | None, list[Member]] = {}
     for member in view.group.members:
         members.setdefault(members_at_pods.address(member.host), []).append(member)
+    everybody = {member.member_id: member for member in view.group.members}
     lives: dict[ProcessLife, ProcessIds] = {}
     changes: list[Rejoin] = []
     for life, pod in living.items():
@@ -161,12 +149,22 @@ def _in_lives(
             continue
         at_pod = (member for address in addresses for member in members.get(address, ()))
         shown = {member.member_id: member for member in at_pod if member.member_id not in bygone}
+        if known is not None and view.group.consumer_protocol:
+            # A member whose address changed, or that of its pod, is in its group all the same.
+            shown |= {name: everybody[name] for name in known.shown if name in everybody}
         since = {name: _earliest(before, name, pod) for name in shown}
         if known is None:
             lives[life] = ProcessIds(since)
             continue
-        keeps_ids = view.group.consumer_protocol
-        lives[life], doubts_of_each = _compared(known, shown, since, view.at, timeouts, keeps_ids=keeps_ids)
+        lives[life], doubts_of_each = process_ids.compared(
+            known,
+            shown,
+            since,
+            view.at,
+            timeouts,
+            missing_doubts=missing_doubts,
+            keeps_ids=view.group.consumer_protocol,
+        )
         changes += [Rejoin(view.at, pod.name, doubts) for doubts in doubts_of_each]
     return lives, changes
 
@@ -176,61 +174,6 @@ def _earliest(before: WatchedGroup, member_id: str, pod: Pod) -> datetime:
     if before.at is None or member_id in before.ids:
         return pod.started
     return max(before.at, pod.started)
-
-
-def _compared(
-    known: ProcessIds,
-    shown: Mapping[str, Member],
-    since: Mapping[str, datetime],
-    at: datetime,
-    timeouts: Timeouts,
-    *,
-    keeps_ids: bool,
-) -> tuple[ProcessIds, list[frozenset[Doubt]]]:
-    """Return the ids of one process after a description, and the doubts of each member that came back."""
-    away = {name: absence for name, absence in known.away.items() if name not in shown}
-    away |= {name: (first, at) for name, first in known.shown.items() if name not in shown}
-    away = dict(list(away.items())[-MOST_AWAY:])
-    if keeps_ids:
-        doubts = [frozenset(_doubts(*known.away[name], at, timeouts)) for name in shown if name in known.away]
-    else:
-        new = [member for name, member in shown.items() if name not in known.shown and name not in known.away]
-        doubts = list(_replaced(new, away, at, timeouts))
-    return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), doubts
-
-
-def _replaced(
-    new: Sequence[Member], away: dict[str, tuple[datetime, datetime]], at: datetime, timeouts: Timeouts
-) -> Iterator[frozenset[Doubt]]:
-    """Take an id that is gone out of `away` for each new one, and yield the doubts of that."""
-    for member in new[: len(away)]:
-        gone = min(away, key=lambda name: away[name][1])  # who is missing for longest is back first
-        static = frozenset() if member.instance_id is None else frozenset({Doubt.STATIC})
-        yield static | frozenset(_doubts(*away.pop(gone), at, timeouts))
-
-
-def _doubts(first: datetime, missing: datetime, at: datetime, timeouts: Timeouts) -> Iterator[Doubt]:
-    """Yield why a member that came back may not have been evicted for its silence.
-
-    A member polls before it joins. So one that was in its group for less than the poll limit when it was missing
-    cannot have gone without a poll for so long. Nor can one have been silent for a session that was in its group for
-    less: it left by itself.
-
-    Args:
-        first: since when it may have been in its group.
-        missing: when it was missing first.
-        at: when it is seen back.
-        timeouts: of the members.
-    """
-    longest = missing - first
-    if missing == at:
-        yield Doubt.REOPENED
-    if at - missing > LONGEST_AWAY:
-        yield Doubt.LONG_AWAY
-    if timeouts.poll_limit is not None and longest >= timeouts.poll_limit:
-        yield Doubt.POLL_LIMIT
-    if timeouts.session is not None and longest + ROUND_TRIP < timeouts.session:
-        yield Doubt.YOUNG
 
 
 def _bygone(before: WatchedGroup, lives: Mapping[ProcessLife, Pod], group: Group) -> frozenset[str]:
@@ -247,13 +190,22 @@ def _doubts_of_all(
         yield Doubt.GAP
     if disturbed_until is not None and at <= disturbed_until:
         yield Doubt.COORDINATOR
-    if is_mass and (before.mass_rejoin is None or at - before.mass_rejoin > MASS_REJOIN_AGAIN):
+    if is_mass and not _was_mass_lately(before, at):
         yield Doubt.MASS_REJOIN
 
 
 def _disturbed_until(before: WatchedGroup, view: GroupView) -> datetime | None:
     moved = min(view.group.coordinator, before.coordinator) >= 0 and view.group.coordinator != before.coordinator
     return view.at + DISTURBED_FOR if view.disturbed or moved else before.disturbed_until
+
+
+def _was_mass_lately(before: WatchedGroup, at: datetime) -> bool:
+    return before.mass_rejoin is not None and at - before.mass_rejoin <= MASS_REJOIN_AGAIN
+
+
+def _is_everybody_gone(before: WatchedGroup, group: Group, lives: Mapping[ProcessLife, ProcessIds]) -> bool:
+    """Whether the last of two or more members that keep their ids is missing, too."""
+    return bool(before.ids) and not group.members and sum(len(ids.away) for ids in lives.values()) > 1
 
 
 def _is_mass_rejoin(before: WatchedGroup, group: Group, changes: Sequence[Rejoin]) -> bool:

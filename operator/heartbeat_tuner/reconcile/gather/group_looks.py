@@ -39,7 +39,7 @@ class GroupLooks:
         self._monotonic = monotonic
         self._clusters: dict[str, ClusterLooks] = {}
         self.watcher = GroupWatcher()
-        """Counts what these looks show of members that came back under new ids."""
+        """Counts what these looks show of members that came back."""
         self._refreshing: dict[str, asyncio.Task[None]] | None = None
 
     @contextlib.asynccontextmanager

@@ -9,11 +9,14 @@ from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.metrics import client_versions, record
 from heartbeat_tuner.metrics.conventions import custom, known_conventions, watched_groups
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.group_events import member_changes
 from heartbeat_tuner.metrics.raw import resolver
-from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey
+from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey, Observed
 from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
@@ -25,6 +28,12 @@ from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 
 NEARLY_NOW: Final = timedelta(minutes=1)
 """What was read begins so much later than it should at most: seconds are rounded, and cycles take their time."""
+
+
+_MAPS_SHARE: Final = (
+    "group {group} is a share group, and no metric of a client shows whether its members were fenced: leave names and "
+    "labels out of spec.metrics, and what the operator counts itself is read"
+)
 
 
 class RecordReader:
@@ -85,12 +94,10 @@ class RecordReader:
             config_since: since when the broker prescribes what it does; None where that is the client's own.
         """
         maps = policy.naming.maps
-        unknown = self._mapped[policy.key] if maps else self._reader.of(policy)
-        if isinstance(unknown, Unknown):
-            return unknown
-        of_library = tuple(unknown) if maps else custom.of_policy(policy.naming, policy.library)
-        # No client shows what happens to a member of a share group.
-        candidates = (watched_groups.GROUP_WATCHER,) if group.kind == Protocol.SHARE and not maps else of_library
+        by_convention = self._read_of(policy, group)
+        if isinstance(by_convention, Unknown):
+            return by_convention
+        candidates = _candidates(policy, group, by_convention)
         read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
         starts = [pod.started for pod in workload.pods]
         changes = [change for change in (policy.changed_at, config_since) if change is not None]
@@ -105,22 +112,30 @@ class RecordReader:
             now=now,
             consumer_protocol=group.consumer_protocol,
         )
-        convention, observed = resolver.followed(unknown, candidates)
+        convention, observed = resolver.followed(by_convention, candidates)
         may_have_none = self._may_be_without_metrics(policy, group, since=read_since, now=now)
-        if may_have_none and candidates is of_library and not any(observed.values()):
-            convention, observed = resolver.followed(unknown, known_conventions.read_for(policy.library))
+        if may_have_none and not any(observed.values()):
+            convention, observed = resolver.followed(by_convention, known_conventions.read_for(policy.library))
         measured = record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
         if isinstance(measured, Unknown):
             return measured
         versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
-        return dataclasses.replace(measured, as_described=convention not in of_library, client_versions=versions)
+        return dataclasses.replace(measured, as_described=convention not in candidates, client_versions=versions)
+
+    def _read_of(self, policy: Policy, group: Group) -> mapped.Read:
+        """Return what was read of a policy's group, by convention, or why it is not known."""
+        if not policy.naming.maps:
+            return self._reader.of(policy)
+        if group.kind == Protocol.SHARE:
+            return Unknown(Reason.NO_SERIES, say(_MAPS_SHARE, group=policy.group_id))
+        return self._mapped[policy.key]
 
     @staticmethod
     def _may_be_without_metrics(policy: Policy, group: Group, *, since: datetime, now: datetime) -> bool:
         """Whether a client that shows nothing may be one without an exporter, whose evictions the broker shows.
 
         An exporter that was there within the window has failed, so the group is unknown. Who names an exporter expects
-        it.
+        it. Of a share group nothing else is read anyway.
 
         Args:
             policy: of the group.
@@ -129,7 +144,16 @@ class RecordReader:
             now: until when.
         """
         names_exporter = policy.naming.maps or policy.naming.convention is not None
-        return not names_exporter and member_changes.is_watched(group) and since <= now - RECORD_WINDOW + NEARLY_NOW
+        if names_exporter or group.kind == Protocol.SHARE:
+            return False
+        return member_changes.is_watched(group) and since <= now - RECORD_WINDOW + NEARLY_NOW
+
+
+def _candidates(policy: Policy, group: Group, by_convention: Mapping[Convention, Observed]) -> tuple[Convention, ...]:
+    """Return the conventions that a policy's group may follow: no client's shows what happens in a share group."""
+    if group.kind == Protocol.SHARE:
+        return (watched_groups.GROUP_WATCHER,)
+    return tuple(by_convention) if policy.naming.maps else tuple(custom.of_policy(policy.naming, policy.library))
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:

@@ -42,6 +42,7 @@ class _GroupCounts:
     """What was counted of one policy's group.
 
     Attributes:
+        place: the group that was watched: a policy may be edited to name another.
         watched: what is remembered between descriptions.
         last: the last description that was compared.
         rejoins: by pod and certainty.
@@ -49,6 +50,7 @@ class _GroupCounts:
         rebalance_s: how long they took at least, in seconds.
     """
 
+    place: _Place
     watched: WatchedGroup = dataclasses.field(default_factory=WatchedGroup)
     last: GroupView | None = None
     rejoins: Counter[tuple[str, Certainty]] = dataclasses.field(default_factory=Counter)
@@ -102,13 +104,11 @@ class GroupWatcher:
         """
         self._now = now
         due = {place: self._due(waiting, now) for place, waiting in self._waiting.items()}
-        self._counts = {
-            policy.key: self._counts.get(policy.key) or _GroupCounts() for policy in policies if is_proven(policy)
-        }
+        self._counts = {policy.key: self._counts_of(policy) for policy in policies if is_proven(policy)}
         for policy in policies:
             counts, workload = self._counts.get(policy.key), workloads.get(policy.key)
             if counts is not None and isinstance(workload, Workload):
-                for view in _views(policy.group_id, due.get((policy.cluster, policy.group_id), ()), workload):
+                for view in _views(counts, due.get((policy.cluster, policy.group_id), ()), workload):
                     counts.take(view, _timeouts(workload.current, view.group))
             await turns.give()
         wanted = {(policy.cluster, policy.group_id) for policy in policies}
@@ -126,6 +126,10 @@ class GroupWatcher:
         rebalances = () if group.consumer_protocol else _rebalances(counts, group.group_id)
         evictions = _evictions(counts, view) if member_changes.is_watched(group) else ()
         return (look, *_members(view), *rebalances, *evictions)
+
+    def _counts_of(self, policy: Policy) -> _GroupCounts:
+        place, counts = (policy.cluster, policy.group_id), self._counts.get(policy.key)
+        return counts if counts is not None and counts.place == place else _GroupCounts(place)
 
     @staticmethod
     def _due(waiting: deque[Look | None], now: datetime) -> list[Look | None]:
@@ -146,14 +150,20 @@ def _timeouts(current: CurrentSettings | None, group: Group) -> Timeouts:
     return Timeouts(current.settings.session_timeout, poll_limit)
 
 
-def _views(group_id: str, looks: Sequence[Look | None], workload: Workload) -> Iterator[GroupView]:
-    """Yield descriptions with what is known beside them; a group that is not there has no members."""
-    disturbed = False
+def _views(counts: _GroupCounts, looks: Sequence[Look | None], workload: Workload) -> Iterator[GroupView]:
+    """Yield descriptions with what is known beside them; a classic group that is not there has no members.
+
+    A group whose members keep their ids stays when all of them are fenced. If it is not there any more, that is no
+    word on its members.
+    """
+    _, group_id = counts.place
+    disturbed, stays = False, counts.last is not None and counts.last.group.consumer_protocol
     for look in looks:
-        if look is None or isinstance(look.group, UnreadableGroup):
+        if look is None or isinstance(look.group, UnreadableGroup) or (look.group is None and stays):
             disturbed = True
             continue
         group = look.group or Group(group_id, GroupState.EMPTY, ())
+        stays = group.consumer_protocol
         yield GroupView(look.at, group, workload.pods, disturbed)
         disturbed = False
 

@@ -67,8 +67,14 @@ def look(broker: OddBroker, known: UndescribedGroups | None = None, within_s: fl
 
 
 def test_a_group_of_another_kind_is_shown_with_its_members(broker_with: Callable[[Bodies], OddBroker]) -> None:
-    """Who are its members proves whose it is."""
-    group = Group("orders", GroupState.STABLE, (MEMBER,), consumer_protocol=True, assignor="simple", kind="share")
+    """Who are its members proves whose it is; which broker describes it shows when the coordinator moves."""
+    group = Group(
+        *("orders", GroupState.STABLE, (MEMBER,)),
+        consumer_protocol=True,
+        assignor="simple",
+        kind="share",
+        coordinator=1,
+    )
     assert look(broker_with(usual)) == group
 
 

@@ -176,6 +176,21 @@ def test_what_shows_no_fencing_of_a_streams_group_raises_nothing() -> None:
     assert "read where spec.client.library is streams, and not java: they are left alone" in decision.finding.message
 
 
+def test_a_policy_of_streams_raises_no_share_group() -> None:
+    """What the operator counts of its members is not read for that library."""
+    decision = decide(of_kind("share", "streams"))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.CONSUMER_PROTOCOL)
+    assert "names the library of its consumers, such as java, and not streams" in decision.finding.message
+
+
+def test_a_share_group_is_never_called_healthy() -> None:
+    """Even if its record said that nobody else was fenced: no metric of any client shows that there."""
+    inputs = of_kind("share", "java")
+    quiet = dataclasses.replace(inputs, record=worlds.record())
+    decision = decide(quiet)
+    assert (decision.verdict, decision.to_alter) == (Verdict.UNKNOWN, None)
+
+
 def test_a_share_group_is_raised_within_its_own_bounds_and_by_its_own_keys() -> None:
     """As one of Kafka Streams' protocol is; nothing but the broker's descriptions shows its fencings."""
     inputs = of_kind("share", "java")

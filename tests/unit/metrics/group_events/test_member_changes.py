@@ -115,13 +115,13 @@ def test_an_id_is_as_old_as_it_may_be() -> None:
     watch = Watch(poll_limit=M)
     watch.see([SECOND])
     watch.see([FIRST, SECOND], after_s=150)
-    watch.see([SECOND], after_s=149)
+    watch.see([SECOND], after_s=148)  # the description may be a second old
     watch.see([BACK, SECOND])
     assert not watch.doubts
     watch = Watch(poll_limit=M)
     watch.see([SECOND])
     watch.see([FIRST, SECOND], after_s=150)
-    watch.see([SECOND], after_s=150)
+    watch.see([SECOND], after_s=149)
     watch.see([BACK, SECOND])
     assert watch.doubts == {Doubt.POLL_LIMIT}
     young = [dataclasses.replace(pod, started=NOW) for pod in PODS]
@@ -302,6 +302,46 @@ def test_a_member_that_is_back_is_as_old_as_its_last_absence() -> None:
     watch.see([SECOND])
     watch.see([FIRST, SECOND])
     assert [rejoin.doubts for rejoin in watch.rejoins] == [{Doubt.POLL_LIMIT}, frozenset()]
+
+
+@pytest.mark.parametrize("kind", [None, "consumer"])
+def test_who_was_missing_while_the_coordinator_was_disturbed_is_doubtful_whenever_it_is_back(kind: str | None) -> None:
+    """A client that goes on beating to the old coordinator is removed for that, and may be back long after."""
+    watch = Watch(kind=kind)
+    watch.see([FIRST, SECOND])
+    watch.see([FIRST, SECOND], coordinator=2)
+    watch.see([SECOND], after_s=50, coordinator=2)
+    watch.see([BACK if kind is None else FIRST, SECOND], after_s=60, coordinator=2)
+    assert watch.doubts == {Doubt.COORDINATOR}
+
+
+def test_a_member_that_is_seen_at_another_address_is_in_its_group() -> None:
+    """Behind a proxy for a while, or while Kubernetes shows no address of its pod."""
+    watch = Watch(kind="consumer")
+    watch.see([FIRST, SECOND])
+    watch.see([dataclasses.replace(FIRST, host="10.0.0.99"), SECOND])
+    watch.see([FIRST, SECOND])
+    watch.see([FIRST, SECOND], pods=[dataclasses.replace(PODS[0], ip=""), PODS[1]])
+    watch.see([FIRST, SECOND])
+    assert not watch.rejoins
+
+
+def test_all_members_missing_at_once_are_a_storm_only_the_second_time() -> None:
+    """An outage between all pods and the broker removes everybody for a silence that was no member's own."""
+    watch = Watch(kind="consumer")
+    watch.see([FIRST, SECOND])
+    for _ in range(2):
+        watch.see([SECOND])
+        watch.see([])
+        watch.see([FIRST])
+        watch.see([FIRST, SECOND])
+    first, second, *again = [rejoin.doubts for rejoin in watch.rejoins]
+    assert first == second == {Doubt.MASS_REJOIN}
+    assert again == [frozenset(), frozenset()]
+    alone = Watch(kind="consumer")
+    for members in ([FIRST], [], [FIRST]):
+        alone.see(members)
+    assert not alone.doubts
 
 
 def test_a_group_of_kafka_streams_protocol_shows_nothing() -> None:

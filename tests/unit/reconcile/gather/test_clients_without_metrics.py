@@ -147,11 +147,12 @@ async def test_who_is_expected_to_export_is_unknown_without_it(policy: Policy) -
     assert record.reason is Reason.NO_SERIES
 
 
-async def record_at_broker(series: Sequence[Series], kind: str) -> Record | Unknown:
+async def record_at_broker(series: Sequence[Series], kind: str, policy: Policy | None = None) -> Record | Unknown:
     """Return what is recorded of a group of another protocol than the classic one."""
+    asked = worlds.policy() if policy is None else policy
     stage = stage_with(series)
     stage.groups.groups["main"]["orders"] = dataclasses.replace(worlds.group(), consumer_protocol=True, kind=kind)
-    found = (await stage.gatherer().gather([worlds.policy()]))[worlds.policy().key]
+    found = (await stage.gatherer().gather([asked]))[asked.key]
     record = getattr(found, "record", None)
     assert isinstance(record, Record | Unknown)
     return record
@@ -162,7 +163,7 @@ async def test_fencings_that_the_broker_shows_are_a_lower_bound(kind: str) -> No
     """Who is back before the next description was not seen missing, so none is no proof."""
     record = await record_at_broker(watched(*FOUR), kind)
     assert isinstance(record, Record)
-    assert (record.evictions, record.as_described) == (4, True)
+    assert (record.evictions, record.as_described) == (4, kind == "consumer")
     assert record.hidden is not None
     assert record.hidden.lasts
 
@@ -171,10 +172,20 @@ async def test_no_exporter_shows_what_happens_in_a_share_group() -> None:
     """A consumer beside it in the same process may be a member of another group."""
     record = await record_at_broker([*watched(*FOUR), *exporter()], "share")
     assert isinstance(record, Record)
-    assert (record.evictions, record.as_described) == (4, True)
+    assert record.evictions == 4
+    assert record.hidden is not None
     record = await record_at_broker(exporter(), "share")
     assert isinstance(record, Unknown)
     assert "heartbeat_tuner_group_evictions_total" in record.message
+
+
+async def test_metrics_that_a_policy_names_are_no_word_on_a_share_group() -> None:
+    """A client's counters that stand still prove nothing there, by whatever name."""
+    named = dataclasses.replace(worlds.policy(), naming=Naming(labels={"pod": "pod"}))
+    record = await record_at_broker([*watched(*FOUR), *exporter()], "share", named)
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES
+    assert "leave names and labels out of spec.metrics" in record.message
 
 
 async def test_a_group_of_kafka_streams_protocol_shows_its_fencings_itself() -> None:

@@ -178,6 +178,29 @@ async def test_the_session_of_a_member_is_what_its_broker_prescribes(joined_s: f
     assert evictions(await catch_up(watcher, 30)) == {("orders-0", certainty): 1.0}
 
 
+async def test_a_group_that_is_not_there_for_a_moment_says_nothing_of_its_members() -> None:
+    """A group whose members are all fenced stays; one that vanishes was deleted, or its coordinator is another."""
+    watcher = GroupWatcher()
+    show_at_broker(watcher, 0, [FIRST, SECOND], "share")
+    watcher.answered(*PLACE, Look(None, at(5), 0.0))
+    show_at_broker(watcher, 10, [FIRST, SECOND], "share")
+    show_at_broker(watcher, 15, [SECOND], "share")
+    show_at_broker(watcher, 20, [FIRST, SECOND], "share")
+    assert evictions(await catch_up(watcher, 30)) == {("orders-0", "doubtful"): 1.0}
+
+
+async def test_a_policy_that_names_another_group_counts_that_one_from_zero() -> None:
+    """And the first one again when it is named again."""
+    watcher = GroupWatcher()
+    for seconds, members in ((0, [FIRST, SECOND]), (5, [SECOND]), (10, [BACK, SECOND])):
+        show(watcher, seconds, members)
+    assert evictions(await catch_up(watcher, 20))
+    other = dataclasses.replace(POLICY, group_id="others")
+    assert not evictions(await catch_up(watcher, 25, policy=other))
+    show(watcher, 30, [FIRST, SECOND])
+    assert not evictions(await catch_up(watcher, 40))
+
+
 async def test_a_session_that_a_broker_does_not_show_calls_nothing_doubtful() -> None:
     """Its right to describe configurations may be missing."""
     watcher = GroupWatcher()

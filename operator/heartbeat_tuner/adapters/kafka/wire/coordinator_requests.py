@@ -39,11 +39,13 @@ class CoordinatorAnswer:
         kind: `streams` or `share`; empty where it is neither.
         group: as it is described, also with an error; None where there is no such group of these kinds.
         silence: why there is no answer; empty where there is one.
+        coordinator: the id of the broker that described it; -1 where none did.
     """
 
     kind: str = ""
     group: DescribedGroup | None = None
     silence: str = ""
+    coordinator: int = -1
 
 
 def described(
@@ -62,7 +64,7 @@ def described(
     except NotAnsweredError as error:
         return dict.fromkeys(group_ids, CoordinatorAnswer(silence=str(error)))
     by_address = defaultdict[tuple[str, int], list[str]](list)
-    asked = frozenset(group_ids)
+    asked, nodes = frozenset(group_ids), {broker.group_id: broker.node for broker in coordinators}
     for broker in coordinators:
         if broker.group_id not in asked:
             continue
@@ -73,7 +75,11 @@ def described(
             by_address[broker.host, broker.port].append(broker.group_id)
     for address, of_broker in by_address.items():
         try:
-            answers |= _of_broker(address, properties, of_broker, until_s)
+            answered = _of_broker(address, properties, of_broker, until_s)
+            answers |= {
+                group_id: dataclasses.replace(answer, coordinator=nodes[group_id])
+                for group_id, answer in answered.items()
+            }
         except NotAnsweredError as error:
             answers |= dict.fromkeys(of_broker, CoordinatorAnswer(silence=str(error)))
     lost = CoordinatorAnswer(silence="the broker did not say who coordinates it")
