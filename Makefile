@@ -111,7 +111,7 @@ lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writ
 witness: $(INSTALLED)  ## See and cure evictions of each library without client metrics, a quarter of an hour; build/witness.json (ROWS="sarama kafkajs")
 	@$(PYTHON) -m tests.unmetered $(ROWS)
 
-campaign: $(INSTALLED)  ## Run what is too long for CI, two and a half hours; build/campaign.json and docs/campaign.md
+campaign: $(INSTALLED)  ## Run what is too long for CI, four hours; build/campaign.json and docs/campaign.md
 	@$(PYTHON) -m tests.campaign
 
 architecture: $(INSTALLED)  ## Measure how the product is built: build/architecture.json (LOWER=1 brings ceilings down)
