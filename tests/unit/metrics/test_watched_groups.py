@@ -42,11 +42,11 @@ def quiet(pod: str) -> list[Series]:
     return [exported(pod, (700, 0), (300, 0), (5, 0), certainty=certainty) for certainty in ("certain", "doubtful")]
 
 
-def measured(series: Sequence[Series], *, pods: Sequence[Pod] = PODS) -> Record | Unknown:
+def measured(series: Sequence[Series], *, pods: Sequence[Pod] = PODS, at_broker: bool = False) -> Record | Unknown:
     """Return the record of ten minutes; what the operator itself saw of member ids does not count beside it."""
     policy = dataclasses.replace(worlds.policy(), library="kafka-python")
     changes = [MemberChange(NOW, "orders-0")]
-    scope = RecordScope(policy, pods, timedelta(minutes=5), changes, SINCE, NOW)
+    scope = RecordScope(policy, pods, timedelta(minutes=5), changes, SINCE, NOW, consumer_protocol=at_broker)
     found = resolver.by_group(series, known_conventions.of_library("kafka-python"), {ORDERS})
     mine = found.get(ORDERS, {}).get(GROUP_WATCHER, {})
     return records.measure(scope, mine, GROUP_WATCHER, query=lambda quantity: f"query of {quantity.camel}")
@@ -140,3 +140,13 @@ def test_the_watcher_comes_last_for_libraries_that_have_an_exporter() -> None:
 def test_the_operators_own_counts_show_no_library() -> None:
     """It counts those of every group, so that a group's library must not be inferred from them."""
     assert GROUP_WATCHER not in known_conventions.OF_GROUPS
+
+
+def test_where_members_keep_their_ids_some_fencings_may_be_hidden() -> None:
+    """Who is back before the next description is not seen missing; in a classic group that is asked of nobody."""
+    series = [*quiet("orders-0"), *quiet("orders-1")]
+    at_broker = measured(series, at_broker=True)
+    assert isinstance(at_broker, Record)
+    assert at_broker.hidden is not None
+    assert at_broker.hidden.lasts
+    assert recorded(series).hidden is None
