@@ -51,24 +51,24 @@ EVICTIONS_UNCOUNTED: Final = {"jmx-1-kip848": "jmx-exporter", "jmx-1-streams-kip
 """A member of these protocols counts neither lost ids nor leaves; each step of an assignment is a rebalance."""
 
 REFUSED: Final[Mapping[str, str]] = {
-    "franz-go-kprom": "no series of group",
+    "franz-go-kprom": "have Prometheus scrape the operator",
     "group-exporters-stand-in": "add the counters of docs/how-to/install.md",
     "jmx-1-connect": "no series of group",  # by its client id: where the broker's word is known, it is measured
     "kafkajs-exporter": "add the counters of docs/how-to/install.md",
     "kafkajs-exporter-client-id": "add the counters of docs/how-to/install.md",
-    "klag-exporter": "no series of group",
+    "klag-exporter": "have Prometheus scrape the operator",
     "kip714-cumulative": "no series of group",
     "kip714-delta": "no series of group",
-    "librdkafka-allsopp-kip848-stand-in": "no series of group",
-    "librdkafka-allsopp-stand-in": "no series of group",
-    "librdkafka-confluent-dotnet-stand-in": "no series of group",
-    "librdkafka-mcolomerc-stand-in": "no series of group",
+    "librdkafka-allsopp-kip848-stand-in": "have Prometheus scrape the operator",
+    "librdkafka-allsopp-stand-in": "have Prometheus scrape the operator",
+    "librdkafka-confluent-dotnet-stand-in": "have Prometheus scrape the operator",
+    "librdkafka-mcolomerc-stand-in": "have Prometheus scrape the operator",
     "micrometer-jmx": "bind KafkaClientMetrics instead",
-    "node-rdkafka-prometheus": "no series of group",
+    "node-rdkafka-prometheus": "have Prometheus scrape the operator",
     "otel-otlp": "no series of group",
     "otel-otlp-untranslated": "no series of group",
     "otel-otlp-utf8": "no series of group",
-    "prometheus-kafka-metrics": "no series of group",
+    "prometheus-kafka-metrics": "have Prometheus scrape the operator",
 }
 """Recording to what is said of why its group cannot be measured."""
 
