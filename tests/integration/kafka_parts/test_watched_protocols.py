@@ -43,7 +43,7 @@ SLOW_S: Final = 16
 
 BACK_S: Final = 4
 RESTARTED_S: Final = 8
-"""Two sessions: whoever would be removed for the restart is by then."""
+"""Two sessions: long enough for the coordinator to remove a member that the restart silenced."""
 
 CONSUMER: Final = """
 import sys, time

@@ -71,7 +71,7 @@ def decided(
 
 
 def may_be_calm(group: Group) -> bool:
-    """Whether a record can prove of such a group that nobody was fenced: of a share group nothing does."""
+    """Whether a record can prove that nobody in a group was fenced: for a share group nothing proves it."""
     return group.consumer_protocol and group.config is not None and group.kind != Protocol.SHARE
 
 

@@ -259,7 +259,7 @@ def missing(watch: Watch, *, away_s: float = 5.0, member: Member = FIRST) -> Wat
 
 @pytest.mark.parametrize("kind", ["consumer", "share"])
 def test_a_member_that_keeps_its_id_was_fenced_while_no_description_showed_it(kind: str) -> None:
-    """Each time anew; a static member keeps its id too, as long as its process lives."""
+    """Each absence counts. A static member keeps its id, too, while its process lives."""
     watch = missing(Watch(kind=kind))
     assert [(rejoin.pod, rejoin.certainty) for rejoin in watch.rejoins] == [(PODS[0].name, Certainty.CERTAIN)]
     watch.see([SECOND])
