@@ -152,8 +152,13 @@ def test_the_readme_says_which_libraries_are_supported() -> None:
     )
     supported = {name: answers for cell, *answers in rows for name in re.findall(r"`([^`]+)`", cell)}
     measured = {name: "yes" if name in known_conventions.LIBRARIES else "not yet" for name in catalogue.CLIENTS}
-    watched = {name: "evictions only" if name in watched_groups.LIBRARIES else measured[name] for name in measured}
-    assert supported == {name: ["yes", measured[name], watched[name]] for name in measured}
+    operated = measured | dict.fromkeys(watched_groups.LIBRARIES, "evictions only")
+    operated |= {
+        name: "[at the broker](docs/how-to/broker-side.md)"
+        for name, client in catalogue.CLIENTS.items()
+        if client.protocols[0].is_at_broker
+    }
+    assert supported == {name: ["yes", measured[name], operated[name]] for name in measured}
 
 
 def test_the_documented_reports_are_asked_for_as_the_command_is(
