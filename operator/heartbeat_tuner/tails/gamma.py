@@ -14,12 +14,13 @@ from heartbeat_tuner.tails.gpd import Array
 _FRACTIONS: Final = 300
 _ENOUGH: Final = 1e-14
 _BISECTIONS: Final = 80
-_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
+log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
+"""The logarithm of the gamma function, of each number above 0."""
 
 
 def cumulative(shape: Array, x: Array) -> Array:
     """Return the probability that a gamma variable of some shape and of rate 1 is at most x > 0."""
-    front: Array = np.exp(shape * np.log(x) - x - _log_gamma(shape))
+    front: Array = np.exp(shape * np.log(x) - x - log_gamma(shape))
     low = x < shape + 1.0
     below = front * _series(shape, np.where(low, x, 1.0))
     above = front * _fraction(shape, np.where(low, shape + 2.0, x))

@@ -1,8 +1,10 @@
 """Rates of rare events, and how long something lasts: crashes, restarts and evictions; downtimes and rebalances.
 
 Few of them are seen in any one group, so a fleet tells what is usual. Events are Poisson, their rates gamma over the
-groups; the rate of a group is then gamma again, and its mean lies between its own and the fleet's. Durations are
-lognormal; the fleet's law is worth a few durations of a group's own.
+groups; the rate of a group is then gamma again, and its mean lies between its own and the fleet's. By how much rates
+differ is hardly known of a fleet with few events, so each difference counts by how likely it makes what was seen: one
+best guess of it would be as sure of a group with three events as of one without any. Durations are lognormal; the
+fleet's law is worth a few durations of a group's own.
 
 The fleet of a group is its namespace. What is usual there is drawn to other namespaces within bounds (`neighbours`);
 how much groups differ, and how long something lasts, is each namespace's own.
@@ -23,6 +25,8 @@ from heartbeat_tuner.tails.histogram import MIDDLES_S
 _SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
 _HALF_AN_EVENT: Final = 0.5  # that may have been missed, whatever was counted
 _SPREADS: Final = (0.01, 10.0)
+_SPREADS_TRIED: Final = np.geomspace(*_SPREADS, 13)
+_LOG_SD_BEFORE: Final = math.sqrt(math.log(2.0))  # of a lognormal law that is as wide as its mean
 _WORTH_DURATIONS: Final = 5.0
 _HEARD_AT_MOST: Final = 20.0  # durations of one group
 _WORTH_SCATTER: Final = 5.0  # events: of a group at most, and of what shorter ones show
@@ -96,9 +100,37 @@ def rates(events: Array, exposure: Array, *, homes: npt.NDArray[np.int64] | None
     seen: Array = np.bincount(homes, weights=events).astype(np.float64)[:, None]
     together, watched = neighbours.heard(seen + _HALF_AN_EVENT, own, least=np.full(seen.shape, _HALF_AN_EVENT))
     usual = (together[:, 0] / watched)[homes]
-    several = [homes == home for home in range(own.size)]
-    differ = np.array([spread(events[at_home], exposure[at_home]) for at_home in several])[homes]
-    return Rates(events + 1.0 / differ, exposure + 1.0 / (differ * usual))
+    weights = np.empty((own.size, _SPREADS_TRIED.size))
+    for home in range(own.size):
+        at_home = homes == home
+        weights[home] = _spread_weights(events[at_home], exposure[at_home], float(together[home, 0] / watched[home]))
+    # A mixture of gamma laws; the gamma law of its mean and variance has nearly the same 95 % quantile.
+    likely, shapes = weights[homes], events[:, None] + 1.0 / _SPREADS_TRIED
+    exposures = exposure[:, None] + 1.0 / (_SPREADS_TRIED * usual[:, None])
+    means = shapes / exposures
+    mean = (likely * means).sum(axis=1)
+    variance = (likely * (means / exposures + (means - mean[:, None]) ** 2)).sum(axis=1)
+    return Rates(mean**2 / variance, mean / variance)
+
+
+def _spread_weights(events: Array, exposure: Array, usual: float) -> Array:
+    """Return how likely each of `_SPREADS_TRIED` is in one namespace, by the negative binomial law of its counts.
+
+    Args:
+        events: how many each group saw.
+        exposure: for how long it was watched.
+        usual: the rate of all of them.
+    """
+    shapes = 1.0 / _SPREADS_TRIED
+    before = shapes / usual
+    watched = before + exposure[:, None]
+    each = gamma.log_gamma(events[:, None] + shapes) - gamma.log_gamma(shapes)
+    each += shapes * np.log(before / watched) - events[:, None] * np.log(watched)
+    # Whole sums: the same in whatever order groups come.
+    logs = np.array([math.fsum(column) for column in each.T.tolist()])
+    logs -= 0.5 * (np.log(_SPREADS_TRIED / _SPREAD_BEFORE) / _LOG_SD_BEFORE) ** 2
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
 
 
 def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE, clump: float = 1.0) -> float:

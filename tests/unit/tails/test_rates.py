@@ -54,6 +54,19 @@ def test_rates_of_a_simulated_fleet() -> None:
     assert found.mean.mean() == pytest.approx(truth.mean(), rel=0.05)
 
 
+def test_who_saw_an_event_in_few_days_may_have_many() -> None:
+    """A fleet that has seen little does not know by how much its groups differ: one guess of that would be too sure."""
+    below, groups = 0, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth = 0.01 * rng.lognormal(0.0, 1.2, 54)
+        events = rng.poisson(18.0 * truth).astype(float)
+        upper, some = rates.rates(events, np.full(54, 18.0)).upper, events > 0
+        below, groups = below + int(np.sum(truth[some] <= upper[some])), groups + int(np.sum(some))
+    assert groups > 700
+    assert below / groups > 0.92
+
+
 def test_each_group_has_its_own_rate() -> None:
     """Groups of the same count and another exposure, in their order."""
     found = rates.rates(np.array([3.0, 0.0, 3.0]), np.array([10.0, 10.0, 100.0]))
