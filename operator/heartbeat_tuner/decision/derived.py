@@ -16,7 +16,7 @@ from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidenc
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard
-from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
+from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question, before_raise
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
@@ -206,8 +206,7 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     if isinstance(facts, Unknown):
         return Unfitted(facts.message)
     model = inputs.model.model
-    unfit = group_facts.unfit(model)
-    if unfit is not None:
+    if (unfit := group_facts.unfit(model)) is not None:
         return unfit
     hidden = _unexplained(inputs, facts)
     if hidden is not None:
@@ -237,6 +236,7 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
+        before_raise=before_raise(inputs.policy, current),
     )
 
 

@@ -87,7 +87,9 @@ def refusal(
             continue
         seen = EvictionEvidence(noted.episodes, noted.days, noted.on_days)
         is_promised = promised is None or not seen.refutes(promised.evictions_upper)
-        if is_promised and (_has_learnt(model, noted) or not seen.is_dangerous(_per_month(policy))):
+        is_expected = promised is not None and promised.evictions_per_month >= seen.lower_per_month
+        is_known = is_expected or _has_learnt(model, noted) or not seen.is_dangerous(_per_month(policy))
+        if is_promised and is_known:
             continue
         return say(
             "with a session of {session} members were evicted {episodes} times within {watchedDays:.3g} days, before "

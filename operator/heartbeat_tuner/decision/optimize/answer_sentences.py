@@ -8,7 +8,7 @@ from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Limit, Rules
@@ -25,6 +25,18 @@ _PRICE: Final = (
 NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be computed"
 
 
+def told(now: CostPoint, new: CostPoint, largest_s: float) -> str:
+    """Say all that there is to say of a change.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        largest_s: the longest absence seen, in seconds.
+    """
+    before, after = now.settings, new.settings
+    return join("", (changed(now, new), halved(before, after), shorter_than_seen(before, after, largest_s)))
+
+
 def changed(now: CostPoint, new: CostPoint) -> Sentence:
     """Say what to set, and what that brings."""
     return say(
@@ -39,6 +51,23 @@ def changed(now: CostPoint, new: CostPoint) -> Sentence:
         evictionsNow=_evictions(now),
         detectionNew=_figure(new.detection_s),
         detectionNow=_figure(now.detection_s),
+    )
+
+
+def undone(before: CostPoint, now: CostPoint) -> Sentence:
+    """Say that a raise of S turned out to cost too much.
+
+    Args:
+        before: what stood before it, and what that costs.
+        now: what is set.
+    """
+    return say(
+        "The change from sessionTimeout {before} to {after} costs {costsMore:.0%} more than what stood before, by what "
+        "is known now, and at most {paid:.0%} are paid for the objective",
+        before=before.settings.session_timeout,
+        after=now.settings.session_timeout,
+        costsMore=Reading(now.net_per_day / before.net_per_day - 1.0),
+        paid=guard.SAFETY_PRICE,
     )
 
 

@@ -35,6 +35,10 @@ LEAST_SAVING: Final = 0.1
 SAFETY_PRICE: Final = 0.10
 """So much may the net cost rise to meet the objective, where live members are being evicted or likely to be."""
 
+TOO_COSTLY: Final = 0.20
+"""A raise of S is undone where what is set costs so much more than what stood before it: twice what may be paid, or two
+models that differ by chance would write the values to and fro."""
+
 RESTORED: Final = 0.5
 """At most this part of the evictions may be left after that, or the next fit would ask for the next small step."""
 

@@ -16,6 +16,7 @@ from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mas
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
@@ -37,6 +38,54 @@ def better(
     if point is not None and cost_cache.profile.static and not rules.upwards:
         point = _of_static(cost_cache, rules, now, point, per_month)
     return None if point is None or allowed_values.within_band(now.settings, point.settings) else point
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UndoneRaise:
+    """A raise of S that turned out to cost too much.
+
+    Attributes:
+        before: what stood before it.
+        new: what shall be: what would have been set instead, or what stood before.
+    """
+
+    before: CostPoint
+    new: CostPoint
+
+
+def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> UndoneRaise | None:
+    """Return what would be set had our last change not raised S, where it costs far more than may be paid for that.
+
+    A price is a share of what a group costs with somebody else's values. As a share of what we have set it would never
+    come down again: shorter sessions miss the objective, and each raise would be the measure of the next.
+
+    Args:
+        question: that is asked.
+        cost_cache: of the group.
+        rules: for the values that are set.
+        now: what these cost.
+    """
+    before = question.before_raise
+    if before is None or rules.upwards:
+        return None
+    before = dataclasses.replace(before, max_poll_interval=question.current.max_poll_interval)
+    earlier, cost_of_before = dataclasses.replace(rules, current=before), cost_cache.at(before)
+    if now.net_per_day <= (1.0 + guard.TOO_COSTLY) * cost_of_before.net_per_day:
+        return None
+    costs = CostCache(cost_cache.profile, earlier)
+    choice = search.choose(costs, earlier, question.objective.max_false_evictions_per_month)
+    new = better(dataclasses.replace(question, current=before), costs, earlier, cost_of_before, choice)
+    if new is None or new.settings.session_timeout < before.session_timeout:
+        new = cost_of_before  # what is shorter still has not been set yet: it takes its own steps from there
+    is_allowed = _may_be_set(earlier, new.settings) and _improves(rules, now, new)
+    return UndoneRaise(cost_of_before, new) if is_allowed else None
+
+
+def _may_be_set(rules: Rules, settings: LivenessSettings) -> bool:
+    """Whether the limits of today allow values that were set once."""
+    floor, ceiling = rules.session(settings)
+    is_within = floor.value <= settings.session_timeout <= ceiling.value
+    return is_within and rules.bounded(settings) == settings and not rules.client.violations(settings)
 
 
 def step(cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint) -> CostPoint | None:

@@ -11,7 +11,7 @@ from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.profile import group_profile
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Objective, Range
+from heartbeat_tuner.domain.policies import Objective, Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, ObjectivePrice, Prediction, Verdict
 from heartbeat_tuner.limits.allowed_values import Limit
@@ -73,6 +73,7 @@ class Question:
         gaps_member_days: the same, of all members together.
         brokers: of the Kafka cluster.
         bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
+        before_raise: what stood before our last change, where that raised S and its values are those set; None else.
     """
 
     history: ModelHistory | Profile
@@ -94,6 +95,7 @@ class Question:
     gaps_member_days: float = math.inf
     brokers: int = 1
     bounds_assumed: bool = False
+    before_raise: LivenessSettings | None = None
 
     @property
     def profile(self) -> Profile:
@@ -119,6 +121,19 @@ class Question:
         if not guard.lowers_poll_limit(self.current, target):
             return self.watched_days, self.member_days
         return min(self.watched_days, self.gaps_watched_days), min(self.member_days, self.gaps_member_days)
+
+
+def before_raise(policy: Policy, current: LivenessSettings) -> LivenessSettings | None:
+    """Return what stood in the workload before our last change, where that raised S to what is set now; None else.
+
+    Args:
+        policy: with our last change.
+        current: what is set.
+    """
+    change = policy.application
+    if change is None or change.reverts is not None or change.values != current:
+        return None
+    return change.previous if change.previous.session_timeout < current.session_timeout else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -165,12 +165,14 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
     answer = dataclasses.replace(answer, uncapped=_uncapped(cost_cache, rules, choice, per_month))
     if isinstance(choice, Choice):
         answer = dataclasses.replace(answer, lower=choice.lower, upper=choice.upper)
-    new = improvement.better(question, cost_cache, rules, now, choice)
-    if new is not None and stepwise:
+    undone = improvement.undone(question, cost_cache, rules, now)
+    new = improvement.better(question, cost_cache, rules, now, choice) if undone is None else undone.new
+    if new is not None and stepwise and undone is None:
         new = improvement.step(cost_cache, rules, now, new)
     if new is not None:
         is_urgent = rules.upwards and guard.cures(now, new)
         unmet = choice.message if isinstance(choice, Infeasible) and new.evictions_upper > per_month else ""
+        unmet = unmet if undone is None else answer_sentences.undone(undone.before, now)
         return _changed(question, cost_cache, now, new, answer, urgent=is_urgent, unmet=unmet)
     if isinstance(choice, Unsure):
         return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
@@ -200,7 +202,7 @@ def _changed(
         new: what shall be.
         answer: as far as it is known.
         urgent: whether the group's record shows that it evicts, and these values cure that.
-        unmet: why no values are sure to meet the objective; empty where some are.
+        unmet: why the values may miss the objective; empty where they are sure to meet it.
     """
     days, member_days = question.rests_on(new.settings)
     leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=member_days)
@@ -216,7 +218,7 @@ def _changed(
         answer,
         verdict=Verdict.CHANGE,
         reason=Reason.DANGER if urgent else Reason.CHEAPER,
-        message=join(". ", (_told(question, now, new), unmet)),
+        message=join(". ", (answer_sentences.told(now, new, question.largest_absence_s or 0.0), unmet)),
         target=new.settings,
         lower=min(answer.lower or session, session),
         upper=max(answer.upper or session, session),
@@ -229,12 +231,6 @@ def _changed(
         only_recommend=only_recommend,
         confidence=_confidence(days, member_days),
     )
-
-
-def _told(question: Question, now: CostPoint, new: CostPoint) -> str:
-    before, after = now.settings, new.settings
-    seen = answer_sentences.shorter_than_seen(before, after, question.largest_absence_s or 0.0)
-    return join("", (answer_sentences.changed(now, new), answer_sentences.halved(before, after), seen))
 
 
 def _unstable(question: Question, rules: Rules, cost_cache: CostCache, now: CostPoint, answer: Answer) -> Answer:

@@ -8,6 +8,7 @@ import pytest
 from heartbeat_tuner.decision.evictions import eviction_evidence, refuted_sessions
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.verdicts import Prediction
 from heartbeat_tuner.domain.verifications import EvictingSession, EvictionHistory, FollowedChange
 from heartbeat_tuner.metrics.measured import EVICTION
 from heartbeat_tuner.models.group_model import GroupModel
@@ -25,10 +26,16 @@ LEARNT = dataclasses.replace(
 )
 
 
-def refusal(noted: EvictingSession, model: GroupModel = NEVER_FITTED, *, now: LivenessSettings = LONG) -> str:
+def refusal(
+    noted: EvictingSession,
+    model: GroupModel = NEVER_FITTED,
+    *,
+    now: LivenessSettings = LONG,
+    promised: Prediction | None = None,
+) -> str:
     """Return why a session of 20 s is refused."""
     history = dataclasses.replace(HISTORY, evicting=(noted,))
-    return refuted_sessions.refusal(history, POLICY, model, (now, SHORT), None)
+    return refuted_sessions.refusal(history, POLICY, model, (now, SHORT), promised)
 
 
 HISTORY = EvictionHistory(worlds.NOW, LONG)
@@ -56,6 +63,19 @@ def test_other_sessions_are_not_refused(noted: EvictingSession) -> None:
 def test_a_fit_that_counts_these_evictions_is_believed() -> None:
     """Its law knows better than a note."""
     assert refusal(EVICTED, LEARNT) == ""
+
+
+@pytest.mark.parametrize(
+    ("mean", "upper", "is_refused"),
+    [(95.0, 160.0, False), (5.0, 160.0, True), (5.0, 9.0, True)],
+    ids=["expected", "only not ruled out", "ruled out"],
+)
+def test_a_model_that_expects_as_many_evictions_as_were_counted_knows_of_them(
+    mean: float, upper: float, *, is_refused: bool
+) -> None:
+    """Whoever asks for a session and says that it evicts has a reason. 40 in 10 days are 91 a month at least."""
+    promised = Prediction(10.0, 1.0, mean, upper, 19.0, 100.0)
+    assert (refusal(EVICTED, promised=promised) != "") is is_refused
 
 
 def test_a_session_that_is_not_shortened_is_not_refused() -> None:
