@@ -128,7 +128,7 @@ def _price(price: ObjectivePrice) -> Sentence:
         costs="may cost" if price.is_of_crashes else "costs",
         costsMore=Reading(price.share),
         how=", if members crash as often as they may" if price.is_of_crashes else "",
-        paid=guard.SAFETY_PRICE,
+        paid=guard.IN_DOUBT if price.is_of_crashes else guard.SAFETY_PRICE,
         longerSession=price.values.session_timeout,
     )
 

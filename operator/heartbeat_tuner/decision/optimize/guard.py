@@ -35,6 +35,9 @@ LEAST_SAVING: Final = 0.1
 SAFETY_PRICE: Final = 0.10
 """So much may the net cost rise to meet the objective, where live members are being evicted or likely to be."""
 
+IN_DOUBT: Final = 0.20
+"""So much may a longer session cost if members crash as often as they may (95 %)."""
+
 TOO_COSTLY: Final = 0.20
 """A raise of S is undone where what is set costs so much more than what stood before it: twice what may be paid, or two
 models that differ by chance would write the values to and fro."""
@@ -212,8 +215,8 @@ def affordable(table: SessionTable, now: CostPoint, price: float) -> Mask:
     """Return which sessions cost at most so much more than what is set, as a share of its net cost.
 
     A longer session costs when members crash, and how often they do is hardly known of a small group. So it costs a
-    tenth at most even if they crash as often as they may, beside what is set and beside the same beat without it: a
-    shorter H does not pay for a longer S.
+    fifth at most even if they crash as often as they may, beside what is set and beside the same beat without it: a
+    shorter H does not pay for a longer S. It is undone once more than that is expected (`TOO_COSTLY`).
     """
     sessions_s, current_s = table.costs.sessions_s, now.settings.session_timeout.total_seconds()
     at_most = table.net + table.costs.crash_doubt_per_day
@@ -221,7 +224,7 @@ def affordable(table: SessionTable, now: CostPoint, price: float) -> Mask:
     longer = at_most - unmoved
     return np.asarray(
         (table.net <= (1 + price) * now.net_per_day)
-        & ((sessions_s <= current_s) | (longer <= SAFETY_PRICE * now.net_per_day))
+        & ((sessions_s <= current_s) | (longer <= IN_DOUBT * now.net_per_day))
     )
 
 
@@ -233,7 +236,7 @@ def holds_in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> bool:
         new: what shall be.
         unmoved: the same with the session that is set.
     """
-    return in_doubt(now, new, unmoved) <= SAFETY_PRICE * now.net_per_day
+    return in_doubt(now, new, unmoved) <= IN_DOUBT * now.net_per_day
 
 
 def in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> float:

@@ -120,7 +120,7 @@ def objective_price(
         return ObjectivePrice(best.settings, best.net_per_day / now.net_per_day - 1.0, is_of_crashes=False)
     unmoved = dataclasses.replace(best.settings, session_timeout=now.settings.session_timeout)
     of_crashes = guard.in_doubt(now, best, cost_cache.at(unmoved))
-    if of_crashes > guard.SAFETY_PRICE * now.net_per_day:
+    if of_crashes > guard.IN_DOUBT * now.net_per_day:
         return ObjectivePrice(best.settings, of_crashes / now.net_per_day, is_of_crashes=True)
     return None
 

@@ -292,17 +292,18 @@ def test_nothing_comes_out_of_unknowns(asked: Question, evictions: int) -> None:
 @slowly
 @given(tame)
 def test_a_change_is_better_or_safer(asked: Question) -> None:
-    """Never worse: cheaper by 5 % and safe; in danger, dearer by 10 % at most and with a third fewer evictions."""
+    """Never worse: cheaper by 5 %; for its objective or in danger, dearer by 10 % at most and with fewer evictions."""
     found = answer(asked)
     assume(found.verdict is Verdict.CHANGE)
     assert found.now is not None
     assert found.new is not None
     saved = found.new.net_per_day < 0.95 * found.now.net_per_day - 1e-9
-    if found.reason is Reason.CHEAPER:
-        assert saved
-    elif not saved:
+    if not saved:
+        is_danger = found.reason is Reason.DANGER
+        left = 0.7 if is_danger else 0.5
+        assert is_danger or found.now.evictions_per_month > asked.objective.max_false_evictions_per_month
         assert found.new.net_per_day <= 1.1 * found.now.net_per_day
-        assert found.new.evictions_per_month <= 0.7 * found.now.evictions_per_month
+        assert found.new.evictions_per_month <= left * found.now.evictions_per_month
     if found.target is not None and guard_tightens(asked.current, found.target):
         assert asked.watched_days >= 1
         assert found.only_recommend is (asked.watched_days < 7)
