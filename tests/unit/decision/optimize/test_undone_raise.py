@@ -34,15 +34,15 @@ def session(answer: Answer) -> timedelta | None:
 
 def test_a_raise_that_costs_far_more_than_its_objective_is_worth_is_undone() -> None:
     """All the way, and not by halves: these values have stood before. What is left alone costs nine times as much."""
-    undone, kept = tuning.answer(asked(BEFORE)), tuning.answer(asked(None))
+    undone, left = tuning.answer(asked(BEFORE)), tuning.answer(asked(None))
     assert said(undone) == (Verdict.CHANGE, Reason.CHEAPER)
     assert session(undone) == seconds(10)
     assert undone.objective_met is False
     assert "sessionTimeout 10s to 1m costs 792% more than what stood before" in undone.message
-    assert session(kept) == seconds(51), "what is sure to meet the objective, at whatever price"
+    assert session(left) == seconds(51), "what is sure to meet the objective, at whatever price"
     assert undone.new is not None
-    assert kept.new is not None
-    assert undone.new.net_per_day < 0.2 * kept.new.net_per_day
+    assert left.new is not None
+    assert undone.new.net_per_day < 0.2 * left.new.net_per_day
 
 
 def test_a_poll_limit_stays_as_it_is() -> None:
@@ -63,7 +63,7 @@ def test_what_would_have_been_set_instead_takes_its_place() -> None:
 
 
 def test_a_raise_that_costs_a_little_more_stays() -> None:
-    """Twice of what may be paid lies between writing and undoing, or two models would write to and fro."""
+    """Twice of what may be paid lies between writing and undoing, or two models would write back and forth."""
     near = dataclasses.replace(RAISED, session_timeout=seconds(55))
     assert tuning.answer(asked(near)) == tuning.answer(asked(None))
 
