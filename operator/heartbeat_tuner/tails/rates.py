@@ -133,7 +133,7 @@ def _spread_weights(events: Array, exposure: Array, usual: float) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE, clump: float = 1.0) -> float:
+def spread(events: Array, exposure: Array, *, before: float, clump: float = 1.0) -> float:
     """Return by how much the rates of groups differ: the squared coefficient of variation, between 0.01 and 10.
 
     It is what counts scatter more than chance makes them. What that tells is weighed against what was believed before
@@ -154,7 +154,7 @@ def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE, cl
     return float(np.clip((seen * sure + 1.0 / before) / (sure + 1.0 / before**2), *_SPREADS))
 
 
-def spread_doubt(groups: int, events: Array, *, before: float = _SPREAD_BEFORE) -> Array:
+def spread_doubt(groups: int, events: Array, *, before: float) -> Array:
     """Return the standard deviation of what `spread` finds, where groups were watched for equally long.
 
     Args:

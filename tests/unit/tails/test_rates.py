@@ -199,5 +199,5 @@ def test_what_clumps_explain_is_no_difference_between_groups() -> None:
     """Alike groups whose events come five at a time scatter five times as much as chance."""
     seen = 5.0 * np.random.default_rng(3).poisson(2.0, 400).astype(np.float64)
     days = np.full(400, 100.0)
-    assert rates.spread(seen, days) > 0.3
-    assert rates.spread(seen, days, clump=5.0) < 0.1
+    assert rates.spread(seen, days, before=2.0) > 0.3
+    assert rates.spread(seen, days, before=2.0, clump=5.0) < 0.1

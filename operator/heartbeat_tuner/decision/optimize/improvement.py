@@ -70,8 +70,8 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
         return None
     before = dataclasses.replace(before, max_poll_interval=question.current.max_poll_interval)
     earlier, cost_of_before = dataclasses.replace(rules, current=before), cost_cache.at(before)
-    if now.net_per_day <= (1.0 + guard.TOO_COSTLY) * cost_of_before.net_per_day:
-        return None
+    if not 0.0 < (1.0 + guard.TOO_COSTLY) * cost_of_before.net_per_day < now.net_per_day:
+        return None  # of a cost of nothing there is no share
     costs = CostCache(cost_cache.profile, earlier)
     choice = search.choose(costs, earlier, question.objective.max_false_evictions_per_month)
     new = better(dataclasses.replace(question, current=before), costs, earlier, cost_of_before, choice)
