@@ -43,15 +43,15 @@ def series_of(team: Team, operator: Operator) -> Series:
 def test_a_policy_has_its_series_while_it_is_there(watched: Team, operator: Operator) -> None:
     """Of a storm: what is set, what would cure it, what holds that back, what was seen; and nothing after its end."""
     watched.await_verdict("Change")
-    current = ("session_timeout_seconds", ("set",))
-    wait_until(lambda: current in series_of(watched, operator), part=watched.name, what="its series", timeout_s=60)
+    held = ("blocked", ("RecommendMode",))
+    wait_until(lambda: held in series_of(watched, operator), part=watched.name, what="its series", timeout_s=60)
     found = series_of(watched, operator)
-    assert found[current] == 1.0
+    assert found["session_timeout_seconds", ("set",)] == 1.0
     assert found["fetch_wait_seconds", ("set",)] == 5.0
     assert found["session_timeout_seconds", ("recommended",)] == 30.0
     assert found["decision", ("CadenceExceedsSession", "Change")] == 1.0
     assert found["condition", ("Fresh", "True", "MetricsAvailable")] == 1.0
-    assert found["blocked", ("RecommendMode",)] == 1.0
+    assert found[held] == 1.0
     assert found["record_seconds", ()] > 0
     assert found["model_used", ()] == 0.0
     assert not [name for name, _ in found if "expected" in name or "last_applied" in name]

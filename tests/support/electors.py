@@ -14,17 +14,21 @@ QUICK = Timing(timedelta(seconds=1), timedelta(milliseconds=600), timedelta(mill
 class FakeLeases:
     """One lease; a write to another version than the stored one is refused.
 
+    Args:
+        latency_s: how long each request takes.
+
     Attributes:
         claims: what was written, in order.
         error: raised by every request while it is set.
         mute: requests get no answer while it is set.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, latency_s: float = 0.0) -> None:
         self.lease: Lease | None = None
         self.claims: list[Claim] = []
         self.error: TunerError | None = None
         self.mute = False
+        self._latency_s = latency_s
 
     async def read(self) -> Lease | None:
         """Return the lease."""
@@ -46,7 +50,7 @@ class FakeLeases:
         return self.lease
 
     async def _reach(self) -> None:
-        await asyncio.sleep(0)
+        await asyncio.sleep(self._latency_s)
         if self.mute:
             await asyncio.Event().wait()
         if self.error is not None:

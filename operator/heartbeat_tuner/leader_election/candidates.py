@@ -8,6 +8,8 @@ its shard of three and by its shard of four.
 """
 
 import asyncio
+import functools
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -39,25 +41,34 @@ class Candidates:
         shards: how many there are.
         timing: of every election.
         identity: ours; never used before.
+        monotonic: a clock in seconds that nobody sets.
 
     Attributes:
         electors: one for each shard, in their order; each is the fence before the writes of its shard.
     """
 
-    def __init__(self, leases: LeaseNames, shards: int, timing: Timing, *, identity: str) -> None:
+    def __init__(
+        self,
+        leases: LeaseNames,
+        shards: int,
+        timing: Timing,
+        *,
+        identity: str,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        elector = functools.partial(Elector, timing=timing, monotonic=monotonic)
         self._above: Elector | None = None
         if shards == 1:
-            self.electors: Sequence[Elector] = [Elector(leases(), timing, identity=identity)]
+            self.electors: Sequence[Elector] = [elector(leases(), identity=identity)]
             return
         about = {"lease": "of all shards"}
-        self._above = Elector(leases(), timing, identity=f"{shards}-shards", shared=True, about=about)
+        self._above = elector(leases(), identity=f"{shards}-shards", shared=True, about=about)
         led = ClaimTurns(
             lambda: [elector for elector in self.electors if elector.leads], claim_turns.step(timing).total_seconds()
         )
         self.electors = [
-            Elector(
+            elector(
                 leases(f"-shard-{number}"),
-                timing,
                 identity=identity,
                 above=self._above,
                 turns=led,
@@ -65,7 +76,7 @@ class Candidates:
             )
             for number in range(shards)
         ]
-        seat = Elector(leases("-shard-idle"), timing, identity=identity, about={"lease": "of an idle replica"})
+        seat = elector(leases("-shard-idle"), identity=identity, about={"lease": "of an idle replica"})
         self._bench = Bench(leases("-shard-idle"), seat, self.electors, timing)
 
     @property

@@ -1,4 +1,4 @@
-"""The election as it runs, on a lease in memory."""
+"""The election as it runs, on a lease in memory and on the loop's own clock."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,8 @@ from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.leader_lease import Claim
 from tests.support.electors import QUICK, FakeLeases, until
+
+pytestmark = pytest.mark.looptime
 
 LONG = timedelta(minutes=1)
 
@@ -44,7 +46,7 @@ class Work:
 @contextlib.asynccontextmanager
 async def running(leases: FakeLeases, identity: str = "a") -> AsyncIterator[Work]:
     """Run a candidate; end it afterwards."""
-    elector = Elector(leases, QUICK, identity=identity)
+    elector = Elector(leases, QUICK, identity=identity, monotonic=asyncio.get_running_loop().time)
     work = Work(elector)
     task = asyncio.create_task(elector.run(work.lead, work.stopped))
     try:
