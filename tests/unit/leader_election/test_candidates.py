@@ -53,9 +53,7 @@ class Replica:
         self.cluster = cluster
         self.name = name
         self.stopped = asyncio.Event()
-        self.candidates = Candidates(
-            cluster, shards, TIMING, identity=name, monotonic=asyncio.get_running_loop().time
-        )
+        self.candidates = Candidates(cluster, shards, TIMING, identity=name, monotonic=asyncio.get_running_loop().time)
         self.begun = 0
 
     async def lead(self, shard: int) -> None:
