@@ -17,7 +17,7 @@ from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.leader_lease import Claim
 from tests.support.electors import FakeLeases, until
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.usefixtures("loop_clock")
 
 SHARDS = 3
 TIMING = Timing(timedelta(seconds=8), timedelta(seconds=6), timedelta(milliseconds=50))

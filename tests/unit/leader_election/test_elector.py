@@ -13,7 +13,7 @@ from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.leader_lease import Claim
 from tests.support.electors import QUICK, FakeLeases, until
 
-pytestmark = pytest.mark.looptime
+pytestmark = pytest.mark.usefixtures("loop_clock")
 
 LONG = timedelta(minutes=1)
 
