@@ -98,15 +98,12 @@ def oracle(truth: Profile) -> Outcome | None:
     return best if best is not None and best.within else None
 
 
-def safest_or_cheapest(
-    truth: Profile, longest: timedelta | None = None, *, keeps_client: bool = False
-) -> Outcome | None:
+def safest_or_cheapest(truth: Profile, longest: timedelta | None = None) -> Outcome | None:
     """Return the cheapest settings within bounds and objective or, where nothing meets it, the safest.
 
     Args:
         truth: what happens to the group.
         longest: that a session may be; None: as long as the bounds allow.
-        keeps_client: whether M and W stay as they are: a broker sets S and H alone.
 
     Returns:
         None where no settings are sound.
@@ -115,7 +112,7 @@ def safest_or_cheapest(
     if longest is not None:
         sessions_s = sessions_s[sessions_s <= longest.total_seconds()]
     limits = [start.max_poll_interval]
-    if clients.client(truth.client).hung.has_limit and not keeps_client:
+    if clients.client(truth.client).hung.has_limit:
         limits = [timedelta(seconds=round(limit_s)) for limit_s in _LIMITS_S]
     best: Outcome | None = None
     # M and the rest meet only in what a rebalance costs: in turns, they find their common best.

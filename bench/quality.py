@@ -29,13 +29,13 @@ All that is of the engine alone. What a user gets is in `shipped`: the same flee
 own `decide`, hour by hour, with a policy that sets nothing but the mode Apply (`bench.as_shipped`). Nobody has watched
 the groups before, and each night what metrics showed under the values then in force is fitted. After 1, 14 and 30 days
 (`1d`, `14d`, `30d`) the values in force are judged, not what is recommended. Groups whose library exports too little to
-be tuned by it are `refused`, and in no figure. Groups of the consumer protocol (KIP-848) are written at the broker,
-without a restart; it was given the bounds of classic groups, and each consumer has a rebalance listener.
+be tuned by it are `refused`, and in no figure. Groups of the consumer protocol (KIP-848) get S and H at the broker,
+without a restart, and M in their pods; it was given the bounds of classic groups, and each consumer has a rebalance
+listener.
 
 - `captured_share`, `oracle_median`, `oracle_p90`: as above, with the same oracle, whose session may be of any length.
   `captured_share_without_top5` leaves out the 5 % of the groups in which most can be saved;
-  `captured_share_attainable` has an oracle within `maxDetectionTime`, or the safest values where that meets nothing,
-  and of KIP-848 groups one that changes S and H alone, as a broker can;
+  `captured_share_attainable` has an oracle within `maxDetectionTime`, or the safest values where that meets nothing;
   `captured_share_recommended` judges what is recommended, written or not.
 - `within_objective`, of all and by client: of the groups that can meet the objective of evictions, with a session of
   any length, and that were changed, called Healthy, or told that the objective is met: the share that truly meets it.

@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
-from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+from heartbeat_tuner.models.failure_profile import Profile
 from heartbeat_tuner.simulation.play import simulate
 
 _EVENTS: Final = 600
@@ -119,10 +119,9 @@ def yardstick(asked: tuple[Profile, Objective]) -> Yardstick:
     truth, objective = asked
     default = policies.outcome(truth, settings_of(truth))
     best = policies.oracle(truth)
-    attainable, is_at_broker = best, truth.rebalancing is Rebalancing.CONSUMER
-    if best is None or is_at_broker or best.settings.session_timeout > objective.max_detection_time:
-        longest = objective.max_detection_time
-        attainable = policies.safest_or_cheapest(truth, longest=longest, keeps_client=is_at_broker)
+    attainable = best
+    if best is None or best.settings.session_timeout > objective.max_detection_time:
+        attainable = policies.safest_or_cheapest(truth, longest=objective.max_detection_time)
     is_attainable = attainable is not None and attainable.within
     return Yardstick(default, best or default, best is not None, attainable or default, is_attainable)
 

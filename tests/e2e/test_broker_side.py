@@ -19,6 +19,7 @@ from heartbeat_tuner.cli.kubectl.plugin import plugin
 from heartbeat_tuner.domain import durations
 from sandbox import consumers
 from sandbox.environment import Sandbox
+from sandbox.producer import Trickle
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
 from sandbox.scenario import EVERY_GROUP, JavaSettings, Operator
 from tests.e2e import calm_groups
@@ -34,11 +35,20 @@ NERVOUS_STREAMS: Final = {"streams.session.timeout.ms": "4000", "streams.heartbe
 NERVOUS_SHARE: Final = {"share.session.timeout.ms": "4000", "share.heartbeat.interval.ms": "1000"}
 WIDE: Final = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "5000"}
 WIDE_STREAMS: Final = {"streams.session.timeout.ms": "20000", "streams.heartbeat.interval.ms": "5000"}
+MAX_POLL_INTERVAL: Final = "KAFKA_MAX_POLL_INTERVAL_MS"
+POLL_LIMIT_MS: Final = "5000"
+HANDLER_MS: Final = 8_000
 REPLICAS: Final = 3
 """One pause each: losses of one member within a minute count as one."""
 
 PAUSE_S: Final = 6.0
 BETWEEN_PAUSES_S: Final = 1.5
+SETTLING_S: Final = 5.0
+QUIET_S: Final = 25.0
+LEAVING: Final = -1
+"""The epoch of a member's last heartbeat (KIP-848)."""
+
+BEFORE_AND_AFTER: Final = {"before": "previous", "after": "values"}
 OF_AGE_S: Final = 90.0
 """The record of a minute, and some cycles."""
 
@@ -80,18 +90,43 @@ def threads(sandbox: Sandbox) -> Iterator[Team]:
         yield team
 
 
+@pytest.fixture
+def late(sandbox: Sandbox) -> Iterator[Team]:
+    """A team of Java consumers whose handlers take longer than max.poll.interval.ms; nothing is wrong at the broker."""
+    with ExitStack() as started:
+        team = started.enter_context(nervous(sandbox, "broker-side-late", "java", WIDE, hasty=True))
+        started.enter_context(Trickle(sandbox.kafka.bootstrap, team.name, every_s=0.5))
+        yield team
+
+
 @contextmanager
 def nervous(
-    sandbox: Sandbox, purpose: str, library: str, values: Mapping[str, str] = NERVOUS, *, protocol: str = "consumer"
+    sandbox: Sandbox,
+    purpose: str,
+    library: str,
+    values: Mapping[str, str] = NERVOUS,
+    *,
+    protocol: str = "consumer",
+    hasty: bool = False,
 ) -> Iterator[Team]:
-    """Run a team's consumers under a policy in mode Apply, in a group with values of its own."""
+    """Run a team's consumers under a policy in mode Apply, in a group with values of its own.
+
+    Args:
+        sandbox: in it.
+        purpose: of the team.
+        library: of its consumers.
+        values: of the group.
+        protocol: that they speak.
+        hasty: whether their handlers take longer than their poll limit.
+    """
     team = Team(sandbox, purpose)
     team.create()
     sandbox.kafka.create_topic(team.name, REPLICAS)
     sandbox.kafka.configure_group(team.name, values)
-    unused = JavaSettings(session_timeout_ms=1, heartbeat_interval_ms=1, max_poll_interval_ms=300_000)
+    handler_ms = HANDLER_MS if hasty else 0
+    unused = JavaSettings(1, 1, max_poll_interval_ms=300_000, handler_ms=handler_ms)
     settings, deployment = yaml.safe_load_all(team.java_consumer_manifest(team.name, unused, replicas=REPLICAS))
-    settings["data"] = {"KAFKA_GROUP_PROTOCOL": protocol}
+    settings["data"] = {"KAFKA_GROUP_PROTOCOL": protocol, **({MAX_POLL_INTERVAL: POLL_LIMIT_MS} if hasty else {})}
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     if library == "streams":
         container["command"] = consumers.streams_command()
@@ -285,6 +320,45 @@ def test_a_session_of_a_streams_group_is_raised_at_the_broker(threads: Team, alt
     assert altering.process.alive()
     raised(Nervous(threads, "streams", "streams", NERVOUS_STREAMS))
     assert threads.status()["groupProtocol"] == "Streams"
+
+
+def left(heartbeats: list[Heartbeat]) -> int:
+    """Return how often members said that they leave; one that leaves for want of a poll says nothing else."""
+    return sum(1 for beat in heartbeats if beat.generation_id == LEAVING)
+
+
+def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(late: Team, altering: Operator) -> None:
+    """Members leave though they beat: M is the clients', and is raised with a rollout; the broker keeps its values."""
+    log, began_s = RequestLog(late.sandbox.kafka.request_log), time.time()
+    late.await_rolled_out(timeout_s=200)
+    late.await_available(late.name)
+    time.sleep(SETTLING_S)
+    cured_s = time.time()
+    time.sleep(QUIET_S)
+    assert altering.process.alive()
+    ended_s, status = time.time(), late.status()
+    time.sleep(AUDIT_LAG_S)
+
+    records = log.read_new()
+    before, after = (beats(records, late, *window) for window in ((began_s, cured_s), (cured_s, ended_s)))
+    row: dict[str, Any] = {
+        "group_type": "consumer",
+        "client": "java",
+        "purpose": "handlers outlast maxPollInterval",
+        "changed": {name: status["applied"][kind]["maxPollInterval"] for name, kind in BEFORE_AND_AFTER.items()},
+        "rollouts": len(late.operator_writes("deployments")),
+        "left_before": left(before),
+        "left_after": left(after),
+    }
+    row["ok"] = row["left_before"] >= REPLICAS and (row["rollouts"], row["left_after"]) == (1, 0)
+    noted_rows([row])
+    assert row["ok"], str(row)  # whole: pytest shortens a dictionary
+    assert row["changed"] == {"before": "5s", "after": "5m"}
+    assert not late.env().keys() & {"KAFKA_SESSION_TIMEOUT_MS", "KAFKA_HEARTBEAT_INTERVAL_MS"}
+    assert configured(late) == WIDE
+    assert "groupConfig" not in status
+    report = [message for _, reason, message in late.events() if reason == "PollGapExceedsLimit"]
+    assert "maxPollInterval is the clients' own, in the pods" in report[0]
 
 
 def lowered(team: Team, group_type: str, client: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import allowed_values, smallest_changes
 from heartbeat_tuner.lint.checked_settings import Expectations
 
 DISAGREES: Final = "Left as it is: the model allows shorter limits, and the group's own record does not: {refused}"
@@ -41,7 +41,7 @@ def cured(
     """
     if isinstance(chosen, allowed_values.Infeasible):
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
-    if allowed_values.within_band(current, chosen.settings):
+    if smallest_changes.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"
         return Decision(Verdict.UNKNOWN, finding, advice=already)
     errors = soundness.new_errors(chosen.settings, client, current, expectations)

@@ -7,7 +7,6 @@ answer. A step that asks for what an earlier one should have made sure of is an 
 
 import functools
 from collections.abc import Callable
-from typing import TypeVar
 
 from heartbeat_tuner.decision import counted_evictions
 from heartbeat_tuner.decision.at_broker import group_bounds
@@ -19,6 +18,7 @@ from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question, before_raise
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
+from heartbeat_tuner.decision.step_order import needed
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
@@ -26,12 +26,6 @@ from heartbeat_tuner.domain.sentences import Sentence
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
-
-_T = TypeVar("_T")
-
-
-class StepOrderError(Exception):
-    """A step stands before the one that makes sure of what it needs: an error of this program."""
 
 
 class Derived:
@@ -42,6 +36,7 @@ class Derived:
         answer: says which values a group should have.
         expected: says what values bring.
         advise: says whether static ids pay.
+        of_client: whether the question is which M a group should have whose S and H are the broker's.
     """
 
     def __init__(
@@ -51,11 +46,13 @@ class Derived:
         answer: Callable[[Question], Answer],
         expected: Callable[[Question, LivenessSettings | None], Forecast | None],
         advise: Callable[[Question], StaticAdvice],
+        of_client: bool = False,
     ) -> None:
         self._inputs = inputs
         self._answer = answer
         self._expected = expected
         self.advise = advise
+        self._of_client = of_client
 
     @property
     def record(self) -> Record:
@@ -150,16 +147,26 @@ class Derived:
     def question(self) -> Question | Unfitted:
         """Which values the group should have, or why that cannot be asked."""
         record = None if isinstance(self._inputs.record, Unwatched) else self.record
-        return question_of(self._inputs, record, self.current.settings)
+        return question_of(self._inputs, record, self.current.settings, of_client=self._of_client)
 
     @functools.cached_property
     def answer(self) -> Answer | Unfitted:
         """The answer to the question, or why there is none."""
         return self.question if isinstance(self.question, Unfitted) else self._answer(self.question)
 
-    @property
-    def saving(self) -> Answer | None:
-        """The answer that a change comes from; None where the record demands it."""
+    @functools.cached_property
+    def of_client(self) -> "Derived":
+        """The same of the question which M the clients of a group should have whose S and H stay the broker's."""
+        return Derived(self._inputs, answer=self._answer, expected=self._expected, advise=self.advise, of_client=True)
+
+    def saving(self, *, at_broker: bool) -> Answer | None:
+        """Return the answer that a change comes from; None where the record demands it.
+
+        Args:
+            at_broker: whether the change is one of the group's configuration there.
+        """
+        if not (at_broker or self._of_client) and group_bounds.poll_limit_is_clients(self._inputs.group):
+            return self.of_client.saving(at_broker=False)
         is_demanded = not isinstance(self._inputs.record, Unwatched) and (
             self.shown.reason is not Reason.HEALTHY or self.is_endangered
         )
@@ -181,24 +188,16 @@ class Derived:
         return None if isinstance(self.question, Unfitted) else self._expected(self.question, target)
 
 
-def needed(value: _T | None, name: str) -> _T:
-    """Return what a step needs.
-
-    Raises:
-        StepOrderError: it is not there.
-    """
-    if value is None:
-        raise StepOrderError(f"a step asks for {name} before one has seen that it is there")
-    return value
-
-
-def question_of(inputs: DecisionInput, record: Record | None, current: LivenessSettings) -> Question | Unfitted:
+def question_of(
+    inputs: DecisionInput, record: Record | None, current: LivenessSettings, *, of_client: bool = False
+) -> Question | Unfitted:
     """Return the question, or why it cannot be asked.
 
     Args:
         inputs: what was gathered.
         record: of it; None where nobody watched it: nothing then speaks against the values set.
         current: what is set.
+        of_client: whether it is M alone that may change, in a group whose S and H are the broker's.
     """
     if isinstance(inputs.model, Unfitted):
         return inputs.model
@@ -208,8 +207,7 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     model = inputs.model.model
     if (unfit := group_facts.unfit(model)) is not None:
         return unfit
-    hidden = _unexplained(inputs, facts)
-    if hidden is not None:
+    if (hidden := _unexplained(inputs, facts)) is not None:
         return Unfitted(hidden)
     absences, gaps = group_facts.watched_days(model.quantities[ABSENCE]), model.quantities.get(POLL_GAP)
     gaps = None if gaps is None else group_facts.watched_days(gaps)
@@ -220,7 +218,7 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
         history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
-        bounds=group_bounds.settings(inputs.policy, inputs.group, current) if of_group else inputs.policy.bounds,
+        bounds=group_bounds.settings(inputs.policy, inputs.group, current, of_client=of_client),
         least_session=cluster.min_session_timeout,
         most_session=cluster.max_session_timeout,
         broker_interval=group_bounds.intervals(cluster),

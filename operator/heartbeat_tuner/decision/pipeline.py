@@ -63,7 +63,8 @@ class Pipeline:
         number, decision = self._decided(inputs, derived)
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         if decision.target is not None:
-            gates, saving = self._gates(decision), None if decision.has_begun else derived.saving
+            gates = self._gates(decision)
+            saving = None if decision.has_begun else derived.saving(at_broker=decision.at_broker)
             weeks_alone = not decision.has_begun and derived.is_shown_by_weeks
             unseen = decision.effect_is_unseen
             change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone, effect_is_unseen=unseen)
@@ -122,6 +123,7 @@ PIPELINE: Final = Pipeline(
         # Is it a group whose values are the broker's?
         steps.shorter_group_values_do_harm,
         steps.group_values_are_not_in_force,
+        steps.handlers_outlast_the_clients_limit,
         steps.broker_sets_the_values,
         steps.group_is_known_to_be_calm,
         steps.other_group_values_may_be_better,

@@ -8,15 +8,21 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, model_alone
-from heartbeat_tuner.decision.at_broker import group_cadence, group_reverts, group_savings, group_values
-from heartbeat_tuner.decision.derived import Derived, needed
+from heartbeat_tuner.decision.at_broker import (
+    client_poll_limit,
+    group_cadence,
+    group_reverts,
+    group_savings,
+    group_values,
+)
+from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import group_ownership
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import remedy, tuning
+from heartbeat_tuner.decision.optimize import answer_sentences, remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
+from heartbeat_tuner.decision.step_order import needed
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
-from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -102,6 +108,12 @@ def group_values_are_not_in_force(inputs: DecisionInput, derived: Derived) -> De
     return group_cadence.contradicted(policy, inputs.workload, inputs.group, brokers, derived.record, client)
 
 
+def handlers_outlast_the_clients_limit(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Raise M of a group of the consumer protocol where its record shows that handlers take longer: it is the pods'."""
+    seen = (derived.record, derived.current.settings, derived.shown)
+    return client_poll_limit.decided(inputs.group, inputs.policy, inputs.client, inputs.cluster, inputs.model, *seen)
+
+
 def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Decide on a group of the consumer protocol (KIP-848) by itself: its S and H are not the client's."""
     group, cluster, model = inputs.group, inputs.cluster, inputs.model
@@ -118,8 +130,12 @@ def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decisi
         return None
     if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
         return None
-    decision = next(filter(None, (step(inputs, derived) for step in _OF_CALM_GROUPS)))
-    return group_savings.at_broker(group, record, decision)
+    at_broker = group_savings.at_broker(group, record, _of_calm_group(inputs, derived))
+    return client_poll_limit.chosen(group, inputs.cluster, at_broker, lambda: _of_calm_group(inputs, derived.of_client))
+
+
+def _of_calm_group(inputs: DecisionInput, derived: Derived) -> Decision:
+    return next(filter(None, (step(inputs, derived) for step in _OF_CALM_GROUPS)))
 
 
 def other_group_values_may_be_better(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -186,7 +202,7 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     counted, answer = evidence.shown(inputs.per_month), derived.answer
     answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
     if isinstance(answer, Answer) and derived.is_founded(answer):
-        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
+        advice, forecast = answer_sentences.advice(answer.message, inputs.held), tuning.forecast(answer)
         is_cheaper = answer.reason is Reason.CHEAPER and answer.objective_met is False  # a cure would be too dear
         if answer.reason in answers or is_cheaper:
             finding = Finding(answer.reason, counted)
@@ -218,7 +234,7 @@ def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
     answer = _answer(derived)
     if answer.verdict is not Verdict.INFEASIBLE:
         return None
-    finding = Finding(answer.reason, _advice(inputs, answer))
+    finding = Finding(answer.reason, answer_sentences.advice(answer.message, inputs.held))
     return Decision(Verdict.INFEASIBLE, finding, forecast=tuning.forecast(answer))
 
 
@@ -227,13 +243,14 @@ def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision 
     answer = _answer(derived)
     if answer.target is not None:
         return None
-    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
+    advice = answer_sentences.advice(answer.message, inputs.held)
+    return Decision(Verdict.HEALTHY, derived.shown, advice=advice, forecast=tuning.forecast(answer))
 
 
 def record_refuses_shorter_limits(_inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Leave the values where a model asks for shorter limits, and the group's own record does not agree."""
-    answer, change = _answer(derived), (derived.current.settings, _target(derived))
-    refused = derived.refusal(answer, change)
+    answer, current = _answer(derived), derived.current.settings
+    refused = derived.refusal(answer, (current, needed(answer.target, "values to set")))
     if not refused:
         return None
     forecast = tuning.forecast(answer)
@@ -251,8 +268,8 @@ def other_values_are_better(inputs: DecisionInput, derived: Derived) -> Decision
     return Decision(
         Verdict.CHANGE,
         Finding(answer.reason, derived.shown.message),
-        advice=_advice(inputs, answer),
-        target=_target(derived),
+        advice=answer_sentences.advice(answer.message, inputs.held),
+        target=needed(answer.target, "values to set"),
         forecast=tuning.forecast(answer),
     )
 
@@ -264,27 +281,6 @@ def _answer(derived: Derived) -> Answer:
         StepOrderError: there is none; `no_values_can_be_compared` comes first.
     """
     return needed(None if isinstance(derived.answer, Unfitted) else derived.answer, "an answer")
-
-
-def _target(derived: Derived) -> LivenessSettings:
-    """Return the values that the answer asks for.
-
-    Raises:
-        StepOrderError: there are none; `values_are_good_enough` comes first.
-    """
-    return needed(_answer(derived).target, "values to set")
-
-
-def _advice(inputs: DecisionInput, answer: Answer) -> str:
-    """Return the answer's sentence, and what a budget of heartbeats holds back."""
-    if inputs.held is None:
-        return answer.message
-    return say(
-        "{answer}; heartbeatInterval is not set below {least}: {budget}, and other groups gain more by it",
-        answer=answer.message,
-        least=inputs.held.value,
-        budget=inputs.held.name,
-    )
 
 
 def _cured(inputs: DecisionInput, derived: Derived, record: Record, finding: Finding) -> Decision:

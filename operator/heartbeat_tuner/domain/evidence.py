@@ -273,8 +273,9 @@ class Workload:
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""
-        ours, needed = self.kept_env.get(policy.workload.container, {}), self.to_write(target)
-        wanted = {setting for setting, name in policy.env_names.items() if setting in needed or ours.get(name)}
+        ours, names = self.kept_env.get(policy.workload.container, {}), policy.env_names
+        needed, left = self.to_write(target), frozenset() if self.current is None else self.current.of_group
+        wanted = {key for key, name in names.items() if key in needed or (ours.get(name) and key not in left)}
         return {**ours, **policy.entries({setting: target[setting] for setting in wanted})}
 
     def to_write(self, target: LivenessSettings) -> tuple[Setting, ...]:
@@ -285,9 +286,8 @@ class Workload:
         """
         if self.current is None:
             return ()
-        sources = self.current.sources
-        settings = {setting for setting in self.unlike_template if sources.get(setting) is ValueSource.POD}
-        moved = {*settings, *liveness.changed(self.current.settings, target)}
+        of_pods = {each for each in self.unlike_template if self.current.sources.get(each) is ValueSource.POD}
+        moved = {*of_pods, *liveness.changed(self.current.settings, target)}
         return tuple(setting for setting in target.by_setting if setting in moved)
 
 

@@ -112,6 +112,11 @@ class CurrentSettings:
         """The settings that nothing names, so that the library's default is assumed."""
         return tuple(setting for setting, source in self.sources.items() if source is ValueSource.DEFAULT)
 
+    @property
+    def of_group(self) -> frozenset[Setting]:
+        """The settings that the broker prescribes to the group: nobody reads what its pods have of them."""
+        return frozenset(setting for setting, source in self.sources.items() if source is ValueSource.GROUP)
+
 
 def shown(settings: LivenessSettings) -> str:
     """Return settings as a sentence has them."""

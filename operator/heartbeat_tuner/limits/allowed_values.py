@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client, Period, Protocol
-from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.sentences import Reading, say
@@ -38,8 +38,6 @@ FINE_STEPS_BELOW: Final = timedelta(seconds=60)
 COARSE_STEP: Final = timedelta(seconds=5)
 
 _KEPT: Final = "what is set, for live members are being evicted"
-_LEAST_CHANGE: Final = timedelta(seconds=1)
-_LEAST_SHARE: Final = 0.05
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -125,6 +123,8 @@ class Rules:
 
     def interval(self) -> tuple[Limit, Limit]:
         """Return the least and the greatest H, by the limits that say so."""
+        if (fixed := self._fixed(Setting.HEARTBEAT_INTERVAL)) is not None:
+            return fixed, fixed
         bounds = self._bounds(Setting.HEARTBEAT_INTERVAL)
         floors = [
             Limit(bounds.min or timedelta(0), "bounds.heartbeatInterval.min"),
@@ -141,6 +141,8 @@ class Rules:
 
     def session(self, beat: LivenessSettings) -> tuple[Limit, Limit]:
         """Return the least and the greatest S that goes with a beat, by the limits that say so."""
+        if (fixed := self._fixed(Setting.SESSION_TIMEOUT)) is not None:
+            return fixed, fixed
         interval, longest = beat.heartbeat_interval, self.period(beat).longest
         wait = f" with fetchWait {durations.show(beat.fetch_wait)}" if self.client.beat_waits_for_fetch else ""
         floors = [
@@ -172,6 +174,8 @@ class Rules:
 
     def poll(self) -> tuple[Limit, Limit]:
         """Return the least and the greatest M, by the limits that say so; M covers S where it must."""
+        if (fixed := self._fixed(Setting.MAX_POLL_INTERVAL)) is not None:
+            return fixed, fixed
         bounds = self._bounds(Setting.MAX_POLL_INTERVAL)
         ceiling = Limit(bounds.max or LONGEST, "bounds.maxPollInterval.max")
         current = self.current.max_poll_interval
@@ -208,6 +212,13 @@ class Rules:
         kind = next((each for each in self.client.protocols if each.is_at_broker), Protocol.CONSUMER)
         keys = f"group.{kind}" if self.consumer_protocol else "group"
         return broker_limit(value, side, assumed=self.bounds_assumed, keys=keys)
+
+    def _fixed(self, setting: Setting) -> Limit | None:
+        """Return what is set, where it is not asked for: a group's values at the broker and its clients' are apart."""
+        current = self.current.by_setting.get(setting)
+        if not self.consumer_protocol or current is None or self._bounds(setting) != Range(current, current):
+            return None
+        return Limit(current, f"{setting} as it is set")
 
     def _bounds(self, setting: Setting) -> Range:
         return self.bounds.get(setting, Range())
@@ -282,17 +293,6 @@ def poll_limit(client: Client, settings: LivenessSettings) -> timedelta | None:
 def poll_limit_for(client: Client, gap: timedelta) -> timedelta:
     """Return the M that allows a gap between two polls, in whole seconds."""
     return durations.ceil_to_second(POLL_GAP_MARGIN * gap / client.poll_limit_factor)
-
-
-def too_small(before: timedelta, after: timedelta) -> bool:
-    """Whether a change of S or M is too small to be made: under a second, or under 5 %."""
-    return abs(after - before) < max(_LEAST_CHANGE, _LEAST_SHARE * before)
-
-
-def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
-    """Whether a change is none, or one of S alone that is too small to be made."""
-    only_session = liveness.changed(current, target) in {(), (Setting.SESSION_TIMEOUT,)}
-    return only_session and too_small(current.session_timeout, target.session_timeout)
 
 
 def _clamped(value: timedelta, bounds: Range) -> timedelta:

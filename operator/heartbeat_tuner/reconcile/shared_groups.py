@@ -26,7 +26,7 @@ from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, join, say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import smallest_changes
 from heartbeat_tuner.reconcile import group_rollouts
 from heartbeat_tuner.reconcile.group_rollouts import GroupKey
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, UnexpectedFailure
@@ -195,7 +195,7 @@ def _is_same(known: Policy, policy: Policy) -> bool:
 
 
 def _alike(value: timedelta, other: timedelta) -> bool:
-    return allowed_values.too_small(value, other) or allowed_values.too_small(other, value)
+    return smallest_changes.too_small(value, other) or smallest_changes.too_small(other, value)
 
 
 def _groups(wishes: Wishes) -> Iterator[Sequence[GroupWish]]:

@@ -30,10 +30,10 @@ from sandbox.kafka import Kafka
 from sandbox.processes import Process, wait_until
 from tests.integration.kafka_parts.test_group_alteration import Member
 from tests.support import counters, manifests, worlds
+from tests.support.consumer_protocol import fencing
 from tests.support.fakes import FakePolicies
 from tests.support.fences import TimedFence
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
-from tests.unit.reconcile.at_broker.test_group_writer import fencing
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.decision import reviews, steps
-from heartbeat_tuner.decision.derived import StepOrderError
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import PIPELINE, NothingDecidedError, Pipeline, decide
+from heartbeat_tuner.decision.step_order import StepOrderError
 from heartbeat_tuner.decision.steps import Step
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Mode

@@ -1,29 +1,42 @@
 """What may be asked for where S and H are the group's, at the broker. Pure."""
 
 from collections.abc import Mapping
+from typing import Final
 
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Policy, Range
 
-_OF_GROUP = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
+_OF_GROUP: Final = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
+_OF_CLIENT: Final = frozenset({Setting.MAX_POLL_INTERVAL})
 
 
-def settings(policy: Policy, group: Group, current: LivenessSettings) -> Mapping[Setting, Range]:
-    """Return the policy's bounds, with what is the client's left as it is: that would take a rollout.
+def settings(
+    policy: Policy, group: Group, current: LivenessSettings, *, of_client: bool = False
+) -> Mapping[Setting, Range]:
+    """Return the policy's bounds, with what is not asked for left as it is: either the group's own, or the client's.
 
-    From metrics alone people are advised, who may set the client's, too.
+    The two are written in different places, one of them with a rollout. From metrics alone people are advised, who may
+    set both at a time.
 
     Args:
         policy: of the group.
         group: as its coordinator describes it; without a configuration where nobody asked that.
         current: what is set.
+        of_client: whether the client's M is asked for.
     """
-    if group.config is None:
+    if not group.consumer_protocol or group.config is None:
         return policy.bounds
-    fixed = {name: Range(value, value) for name, value in current.by_setting.items() if name not in _OF_GROUP}
+    free = _OF_CLIENT if of_client else _OF_GROUP
+    fixed = {name: Range(value, value) for name, value in current.by_setting.items() if name not in free}
     return {**policy.bounds, **fixed}
+
+
+def poll_limit_is_clients(group: Group) -> bool:
+    """Whether S and H of a group are its configuration at the broker, and M is its clients'."""
+    return group.kind == Protocol.CONSUMER and group.consumer_protocol and group.config is not None
 
 
 def intervals(cluster: Cluster) -> Range:

@@ -14,7 +14,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import HARMFUL, FailedValues, FollowedChange, Outcome
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import smallest_changes
 
 PATIENCE: Final = timedelta(days=7)
 """How long a saving waits for the verification of the change before it: one change at a time can be judged, and of one
@@ -93,7 +93,7 @@ def _goes_as_far(current: LivenessSettings | None, target: LivenessSettings, fai
     What leads from the current values back towards the ones before is not: somebody went further than what failed, and
     a cure of that moves away from the harm. Pods that fail with values fail with them wherever they come from.
     """
-    is_same = allowed_values.within_band(failed.values, target)
+    is_same = smallest_changes.within_band(failed.values, target)
     if is_same and failed.outcome is not Outcome.WORSE:
         return True
     moved = liveness.changed(failed.previous, failed.values)

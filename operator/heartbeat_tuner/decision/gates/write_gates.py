@@ -91,6 +91,9 @@ def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding |
     """Hold where pods get values when they are created: their workload is never written."""
     if inputs.policy.mode is not Mode.INITIAL:
         return None
+    if inputs.group.consumer_protocol:
+        phrase = "spec.mode is Initial, which leaves pods of group {group} alone, since its session is the broker's"
+        return Finding(Reason.RECOMMEND_MODE, say(f"{phrase}; mode Apply writes", group=inputs.policy.group_id))
     return Finding(
         Reason.AT_NEXT_RESTART,
         say(

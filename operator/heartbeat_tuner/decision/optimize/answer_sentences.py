@@ -255,3 +255,20 @@ def _evictions(point: CostPoint) -> Sentence:
 def _figure(number: float) -> Reading:
     """Return a figure of a forecast: it follows the group's size, which is no news by itself."""
     return Reading(figure(number))
+
+
+def advice(message: str, held: Limit | None) -> str:
+    """Return an answer's sentence, and what a budget of heartbeats holds back.
+
+    Args:
+        message: of the answer.
+        held: the least H that the budget leaves; None where it leaves any.
+    """
+    if held is None:
+        return message
+    return say(
+        "{answer}; heartbeatInterval is not set below {least}: {budget}, and other groups gain more by it",
+        answer=message,
+        least=held.value,
+        budget=held.name,
+    )

@@ -18,7 +18,7 @@ from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import ObjectivePrice
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import allowed_values, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
 
 
@@ -37,7 +37,7 @@ def better(
             point = _no_riskier(cost_cache, rules, now, per_month, is_safe_to_be_had=is_sure)
     if point is not None and cost_cache.profile.static and not rules.upwards:
         point = _of_static(cost_cache, rules, now, point, per_month)
-    return None if point is None or allowed_values.within_band(now.settings, point.settings) else point
+    return None if point is None or smallest_changes.within_band(now.settings, point.settings) else point
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -239,6 +239,6 @@ def _longest_first(table: SessionTable, helping: Mask, now: CostPoint) -> list[C
     """
     cheapest = int(np.argmin(np.where(helping, table.net, np.inf)))
     longest = table.point(search.longest_alike(table, helping, cheapest))
-    if allowed_values.too_small(now.settings.session_timeout, longest.settings.session_timeout):
+    if smallest_changes.too_small(now.settings.session_timeout, longest.settings.session_timeout):
         return [table.point(cheapest)]
     return [longest, table.point(cheapest)]

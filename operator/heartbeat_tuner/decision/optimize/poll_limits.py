@@ -17,6 +17,7 @@ from heartbeat_tuner.decision.optimize import grid
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.limits import allowed_values as allowed
+from heartbeat_tuner.limits import smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
@@ -75,7 +76,7 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
     best = timedelta(milliseconds=round(float(values[least]) * 1000))
     if not (stays and sound[-1]):
         return PollLimits(best)
-    if allowed.too_small(now, best):
+    if smallest_changes.too_small(now, best):
         return PollLimits(now)
     return PollLimits(now, best, float(bill[-1] - bill[least]))
 

@@ -20,6 +20,7 @@ from heartbeat_tuner.decision.optimize import answer_sentences, grid, poll_limit
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable, Unsure
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.limits import allowed_values as allowed
+from heartbeat_tuner.limits import smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Limit, Rules
 from heartbeat_tuner.models.failure_profile import Profile
 
@@ -232,7 +233,9 @@ def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_m
     lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
     point, low, high = (table.point(place) for place in (longest, lower, upper))
     current_place = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
-    if lower <= current_place <= upper and allowed.too_small(current.session_timeout, point.settings.session_timeout):
+    if lower <= current_place <= upper and smallest_changes.too_small(
+        current.session_timeout, point.settings.session_timeout
+    ):
         point = table.point(current_place)
     return Choice(point, low.settings.session_timeout, high.settings.session_timeout)
 

@@ -14,9 +14,12 @@ from heartbeat_tuner.reconcile.outcomes import Decided
 
 
 def applied(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
-    """Return what the condition Applied says of the broker; None where nothing is, or is to be, set there."""
+    """Return what the condition Applied says of the broker; None where it says something of the pods.
+
+    Of what was written in both places it speaks of the newer one, unless something is to be written.
+    """
     group, write, decision = outcome.inputs.group, outcome.last_group_write, outcome.decision
-    if not group.consumer_protocol or (write is None and not decision.at_broker):
+    if not group.consumer_protocol or not _is_about_broker(outcome):
         return None
     blocking = outcome.failure or (None if outcome.altered else decision.hold)
     if blocking is not None and decision.at_broker:
@@ -26,6 +29,14 @@ def applied(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
     if outcome.altered:
         return _of_ours(write)
     return _as_seen(write, group, outcome.inputs.seen_at)
+
+
+def _is_about_broker(outcome: Decided) -> bool:
+    """Whether what is to be written is at the broker; or, where nothing is, what was written last."""
+    last, write, decision = outcome.last_application, outcome.last_group_write, outcome.decision
+    if decision.target is not None or write is None:
+        return decision.at_broker
+    return last is None or write.at > last.at
 
 
 def _as_seen(write: GroupWrite, group: Group, seen_at: datetime) -> tuple[ConditionStatus, Finding]:

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase, FailedValues
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import smallest_changes
 from heartbeat_tuner.reconcile import budget
 from heartbeat_tuner.reconcile.canaries import canary_counting, canary_ends
 from heartbeat_tuner.reconcile.outcomes import Decided
@@ -145,7 +145,7 @@ def is_wanted(canary: Canary, outcome: Decided) -> bool | None:
     """Whether the values of a canary are still what a decision asks for; None where nothing is decided."""
     target, decision = outcome.decision.target, outcome.decision
     if target is not None:
-        return allowed_values.within_band(canary.values, target)
+        return smallest_changes.within_band(canary.values, target)
     return False if decision.verdict in canary_ends.SURE else None
 
 

@@ -81,12 +81,11 @@ def test_values_that_cannot_be_read_are_not_changed() -> None:
 
 
 def test_members_that_do_not_poll_are_no_matter_of_the_session() -> None:
-    """That finding is shown as it is; M is the client's, and is not written for such a group."""
-    inputs = modern()
+    """Nothing is set at the broker for them (`test_client_poll_limit` has what is done)."""
     record = dataclasses.replace(worlds.record(evictions=9), poll_gap_evictions=9, longest_poll_gap=seconds(301))
-    decision = decide(dataclasses.replace(inputs, record=record))
-    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.POLL_GAP_EXCEEDS_LIMIT)
-    assert decision.target is None
+    decision = decide(dataclasses.replace(modern(), record=record))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.POLL_GAP_EXCEEDS_LIMIT)
+    assert decision.to_alter is None
 
 
 def test_where_the_brokers_bounds_forbid_it_they_are_named_with_where_they_belong() -> None:

@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from tests.support import worlds
 from tests.support.pipelines import choose
@@ -216,4 +216,4 @@ def test_a_poll_limit_that_counts_double_is_half_of_what_the_gap_needs() -> None
 )
 def test_band(now: str, target: str, within: bool) -> None:  # noqa: FBT001 - a table's column
     """A change of the session alone must be worth a rollout."""
-    assert allowed_values.within_band(worlds.settings(*now.split()), worlds.settings(*target.split())) is within
+    assert smallest_changes.within_band(worlds.settings(*now.split()), worlds.settings(*target.split())) is within

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits import allowed_values, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.law import Law
@@ -159,7 +159,7 @@ def test_a_change_is_no_trifle(asked: Question) -> None:
     assert found.target is not None
     before, after = asked.current, found.target
     if dataclasses.replace(after, session_timeout=before.session_timeout) == before:
-        assert not allowed_values.too_small(before.session_timeout, after.session_timeout)
+        assert not smallest_changes.too_small(before.session_timeout, after.session_timeout)
     if after.max_poll_interval != before.max_poll_interval:
         assert before.max_poll_interval is not None
         assert after.max_poll_interval is not None

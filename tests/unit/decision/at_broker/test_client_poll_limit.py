@@ -1,0 +1,200 @@
+"""M of a group of the consumer protocol: it is written into the pods, and what is the group's only at the broker."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision.at_broker import group_bounds
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.kafka_groups import GroupConfig
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, changed
+from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from tests.golden import cases
+from tests.support import documents
+from tests.support.worlds import seconds
+
+CASES: Final = documents.CHECKOUT / "tests" / "golden" / "cases"
+OF_CLIENT: Final = (Setting.MAX_POLL_INTERVAL,)
+
+
+def case(name: str, **changes: Any) -> DecisionInput:
+    """Return the input of a case of the golden ones, with whole sections in the place of its own."""
+    return cases.input_of({**yaml.safe_load((CASES / f"consumer-protocol-{name}.input.yaml").read_text()), **changes})
+
+
+def current(inputs: DecisionInput) -> LivenessSettings:
+    """Return what is set."""
+    assert inputs.workload.current is not None
+    return inputs.workload.current.settings
+
+
+def with_values(inputs: DecisionInput, *, session_s: float, interval_s: float, poll_s: float) -> DecisionInput:
+    """Return the same where other values are set, at the broker and in the pods."""
+    config = GroupConfig(seconds(session_s), seconds(interval_s))
+    group = dataclasses.replace(inputs.group, config=config)
+    assert inputs.workload.current is not None
+    pods = dataclasses.replace(
+        inputs.workload.current,
+        settings=dataclasses.replace(current(inputs), max_poll_interval=seconds(poll_s)),
+    )
+    return dataclasses.replace(
+        inputs, group=group, workload=dataclasses.replace(inputs.workload, current=group.prescribed(pods))
+    )
+
+
+def with_record(inputs: DecisionInput, **changes: Any) -> DecisionInput:
+    """Return the same with another record."""
+    assert isinstance(inputs.record, Record)
+    return dataclasses.replace(inputs, record=dataclasses.replace(inputs.record, **changes))
+
+
+def writes(inputs: DecisionInput, decision: Decision) -> tuple[Setting, ...]:
+    """Return which settings a decision writes into pods; none is written at the broker, too."""
+    assert decision.to_alter is None
+    return () if decision.to_apply is None else changed(current(inputs), decision.to_apply)
+
+
+def test_what_the_record_shows_of_handlers_is_cured_in_the_pods_alone() -> None:
+    """Though members are fenced for silence at the same time: that is the next write, and the broker's."""
+    inputs = case("poll-gaps")
+    decision = decide(inputs)
+    assert (decision.finding.reason, decision.hold) == (Reason.POLL_GAP_EXCEEDS_LIMIT, None)
+    assert writes(inputs, decision) == OF_CLIENT
+    assert decision.to_apply is not None
+    assert inputs.workload.entries_after(inputs.policy, decision.to_apply) == {"KAFKA_MAX_POLL_INTERVAL_MS": "300000"}
+
+
+def test_what_was_written_of_a_session_before_the_group_changed_its_protocol_stays() -> None:
+    """A client that starts with it does so today; another value of it would be read by nobody."""
+    inputs = case("poll-gaps")
+    before = {"KAFKA_SESSION_TIMEOUT_MS": "45000"}
+    workload = dataclasses.replace(inputs.workload, kept_env={inputs.policy.workload.container: before})
+    target = decide(inputs).to_apply
+    assert target is not None
+    entries = workload.entries_after(inputs.policy, target)
+    assert entries == {**before, "KAFKA_MAX_POLL_INTERVAL_MS": "300000"}
+
+
+def test_what_a_model_knows_of_handlers_is_written_into_the_pods() -> None:
+    """Once nothing that the broker sets is better; the promise is that of these very values."""
+    inputs = case("slow-handlers")
+    decision = decide(inputs)
+    assert (decision.verdict, decision.hold) == (Verdict.CHANGE, None)
+    assert writes(inputs, decision) == OF_CLIENT
+    assert decision.forecast is not None
+    assert decision.forecast.new is not None
+    assert decision.forecast.new.evictions_upper < 1.0 < decision.forecast.now.evictions_upper
+
+
+def test_what_costs_no_rollout_comes_first() -> None:
+    """A session that is longer than needed is the broker's: set first, it changes what another M is worth."""
+    inputs = with_values(case("slow-handlers"), session_s=45, interval_s=5, poll_s=30)
+    decision = decide(inputs)
+    assert decision.to_apply is None
+    assert decision.to_alter is not None
+    assert set(changed(current(inputs), decision.to_alter)) == {Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL}
+
+
+def test_where_the_broker_may_not_be_written_the_pods_do_not_wait_for_it() -> None:
+    """What is recommended there would hold it for ever; it is recommended again afterwards."""
+    inputs = with_values(case("slow-handlers"), session_s=45, interval_s=5, poll_s=3)
+    assert decide(inputs).to_alter is not None
+    read_only = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, alters_groups=False))
+    assert writes(read_only, decide(read_only)) == OF_CLIENT
+    decision = decide(with_values(read_only, session_s=45, interval_s=5, poll_s=10))
+    assert decision.hold is not None
+    assert (decision.at_broker, decision.hold.reason) == (True, Reason.GROUPS_NOT_ALTERED)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"policy": {"client": {"library": "java"}, "mode": "Recommend"}}, Reason.RECOMMEND_MODE),
+        ({"policy": {"client": {"library": "java"}, "mode": "Initial"}}, Reason.RECOMMEND_MODE),
+    ],
+)
+def test_the_mode_holds_it(changes: dict[str, Any], reason: Reason) -> None:
+    """Also Initial: the webhook leaves pods alone whose session is the broker's, and the status says so."""
+    decision = decide(case("slow-handlers", **changes))
+    assert decision.target is not None
+    assert decision.hold is not None
+    assert decision.hold.reason is reason
+
+
+def test_it_is_held_like_any_rollout() -> None:
+    """By the answer about M, and not by the one about what the broker sets, which asks for nothing."""
+    inputs = case("slow-handlers")
+    rolling = dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, rolling_out=True))
+    longer = with_values(inputs, session_s=20, interval_s=1, poll_s=3_000)
+    urgent, dear = (
+        dataclasses.replace(each, policy=dataclasses.replace(each.policy, horizon=timedelta(minutes=1)))
+        for each in (inputs, longer)
+    )
+    holds = [decide(each).hold for each in (rolling, urgent, longer, dear)]
+    assert [None if hold is None else hold.reason for hold in holds] == [
+        Reason.ROLLOUT_IN_PROGRESS,
+        None,  # the objective asks for it, whatever that saves
+        None,
+        Reason.NOT_WORTH_RESTART,
+    ]
+
+
+@pytest.mark.parametrize("name", ["poll-gaps-beyond-a-bound", "slow-handlers-beyond-a-bound"])
+def test_where_the_policy_forbids_it_its_own_bound_is_named(name: str) -> None:
+    """Not what is left alone at the broker, and nothing is written."""
+    decision = decide(case(name))
+    assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
+    assert "bounds.maxPollInterval.max allows at most" in decision.story.message
+
+
+@pytest.mark.parametrize("kind", [Protocol.STREAMS, Protocol.SHARE])
+def test_other_kinds_of_groups_keep_their_limit(kind: Protocol) -> None:
+    """What late polls of Streams or of a share group show was not measured."""
+    inputs = case("poll-gaps")
+    group = dataclasses.replace(inputs.group, kind=kind)
+    assert not group_bounds.poll_limit_is_clients(group)
+    assert decide(dataclasses.replace(inputs, group=group)).to_apply is None
+
+
+def test_without_the_group_s_configuration_nothing_is_asked_apart() -> None:
+    """From metrics alone people are advised on all of it."""
+    inputs = case("slow-handlers")
+    unread = dataclasses.replace(inputs.group, config=None)
+    assert not group_bounds.poll_limit_is_clients(unread)
+    assert group_bounds.settings(inputs.policy, unread, current(inputs)) == inputs.policy.bounds
+
+
+@given(
+    session_s=st.integers(6, 60),
+    interval_s=st.integers(1, 15),
+    poll_s=st.integers(1, 600),
+    evictions=st.integers(0, 9),
+    late=st.integers(0, 9),
+    gap_s=st.floats(0.1, 900.0),
+    most_s=st.none() | st.integers(1, 600),
+)
+def test_each_value_is_written_where_it_belongs(
+    session_s: int, interval_s: int, poll_s: int, evictions: int, late: int, gap_s: float, most_s: int | None
+) -> None:
+    """Pods never get a session or an interval, at which some clients refuse to start; the broker never gets M."""
+    inputs = with_values(case("slow-handlers"), session_s=session_s, interval_s=interval_s, poll_s=poll_s)
+    inputs = with_record(
+        inputs, evictions=evictions, poll_gap_evictions=late, longest_poll_gap=timedelta(seconds=gap_s)
+    )
+    bounds = {Setting.MAX_POLL_INTERVAL: Range(None, None if most_s is None else seconds(most_s))}
+    inputs = dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, bounds=bounds))
+    decision = decide(inputs)
+    if decision.to_apply is not None:
+        assert changed(current(inputs), decision.to_apply) == OF_CLIENT
+    if decision.to_alter is not None:
+        assert Setting.MAX_POLL_INTERVAL not in changed(current(inputs), decision.to_alter)
