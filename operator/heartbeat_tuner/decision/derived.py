@@ -7,6 +7,7 @@ answer. A step that asks for what an earlier one should have made sure of is an 
 
 import functools
 from collections.abc import Callable
+from typing import Final
 
 from heartbeat_tuner.decision import counted_evictions
 from heartbeat_tuner.decision.at_broker import group_bounds
@@ -20,12 +21,14 @@ from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.decision.step_order import needed
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
-from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
-from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
+from heartbeat_tuner.models.group_model import Fitted, Unfitted
+
+_BROKERS: Final = group_bounds.OF_GROUP
 
 
 class Derived:
@@ -36,7 +39,7 @@ class Derived:
         answer: says which values a group should have.
         expected: says what values bring.
         advise: says whether static ids pay.
-        of_client: whether the question is which M a group should have whose S and H are the broker's.
+        free: which settings may change of a group whose S and H are the broker's.
     """
 
     def __init__(
@@ -46,13 +49,13 @@ class Derived:
         answer: Callable[[Question], Answer],
         expected: Callable[[Question, LivenessSettings | None], Forecast | None],
         advise: Callable[[Question], StaticAdvice],
-        of_client: bool = False,
+        free: frozenset[Setting] = _BROKERS,
     ) -> None:
         self._inputs = inputs
         self._answer = answer
         self._expected = expected
         self.advise = advise
-        self._of_client = of_client
+        self._free = free
 
     @property
     def record(self) -> Record:
@@ -147,7 +150,7 @@ class Derived:
     def question(self) -> Question | Unfitted:
         """Which values the group should have, or why that cannot be asked."""
         record = None if isinstance(self._inputs.record, Unwatched) else self.record
-        return question_of(self._inputs, record, self.current.settings, of_client=self._of_client)
+        return question_of(self._inputs, record, self.current.settings, self._free)
 
     @functools.cached_property
     def answer(self) -> Answer | Unfitted:
@@ -156,21 +159,28 @@ class Derived:
 
     @functools.cached_property
     def of_client(self) -> "Derived":
-        """The same of the question which M the clients of a group should have whose S and H stay the broker's."""
-        return Derived(self._inputs, answer=self._answer, expected=self._expected, advise=self.advise, of_client=True)
+        """The same, asked which M the clients should have while S and H stay the broker's."""
+        return self._asking(group_bounds.OF_CLIENT)
 
-    def saving(self, *, at_broker: bool) -> Answer | None:
-        """Return the answer that a change comes from; None where the record demands it.
+    @functools.cached_property
+    def of_both(self) -> "Derived":
+        """The same, asked for all of them together."""
+        return self._asking(group_bounds.OF_CLIENT | group_bounds.OF_GROUP)
 
-        Args:
-            at_broker: whether the change is one of the group's configuration there.
-        """
-        if not (at_broker or self._of_client) and group_bounds.poll_limit_is_clients(self._inputs.group):
-            return self.of_client.saving(at_broker=False)
-        is_demanded = not isinstance(self._inputs.record, Unwatched) and (
-            self.shown.reason is not Reason.HEALTHY or self.is_endangered
-        )
-        return None if is_demanded or isinstance(self.answer, Unfitted) else self.answer
+    def _asking(self, free: frozenset[Setting]) -> "Derived":
+        return Derived(self._inputs, answer=self._answer, expected=self._expected, advise=self.advise, free=free)
+
+    def saving(self, target: LivenessSettings) -> Answer | None:
+        """Return the answer that a change comes from, the last one if it is a part of that; None if it is demanded."""
+        is_watched = not isinstance(self._inputs.record, Unwatched)
+        if is_watched and (self.shown.reason is not Reason.HEALTHY or self.is_endangered):
+            return None
+        is_apart = group_bounds.poll_limit_is_clients(self._inputs.group)
+        asked = (self, self.of_client, self.of_both) if is_apart else (self,)
+        answers = (each.answer for each in asked)
+        fits = (answer for answer in answers if isinstance(answer, Answer) and answer.target == target)
+        last = next(fits, None) or asked[-1].answer
+        return last if isinstance(last, Answer) else None
 
     @property
     def is_shown_by_weeks(self) -> bool:
@@ -189,7 +199,7 @@ class Derived:
 
 
 def question_of(
-    inputs: DecisionInput, record: Record | None, current: LivenessSettings, *, of_client: bool = False
+    inputs: DecisionInput, record: Record | None, current: LivenessSettings, free: frozenset[Setting] = _BROKERS
 ) -> Question | Unfitted:
     """Return the question, or why it cannot be asked.
 
@@ -197,7 +207,7 @@ def question_of(
         inputs: what was gathered.
         record: of it; None where nobody watched it: nothing then speaks against the values set.
         current: what is set.
-        of_client: whether it is M alone that may change, in a group whose S and H are the broker's.
+        free: which settings may change of a group whose S and H are the broker's.
     """
     if isinstance(inputs.model, Unfitted):
         return inputs.model
@@ -218,7 +228,7 @@ def question_of(
         history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
-        bounds=group_bounds.settings(inputs.policy, inputs.group, current, of_client=of_client),
+        bounds=group_bounds.settings(inputs.policy, inputs.group, current, free),
         least_session=cluster.min_session_timeout,
         most_session=cluster.max_session_timeout,
         broker_interval=group_bounds.intervals(cluster),
@@ -230,20 +240,12 @@ def question_of(
         bounds_assumed=cluster.bounds_assumed,
         watched_days=absences.group_days,
         member_days=absences.member_days,
-        largest_absence_s=_largest_s(absences),
+        largest_absence_s=group_facts.largest_s(absences),
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
         before_raise=before_raise(inputs.policy, current),
     )
-
-
-def _largest_s(absences: QuantityModel) -> float | None:
-    """Return the longest absence seen, in seconds: 0 where members were watched and none was absent; else unknown.
-
-    Where no metric shows absences there is no exposure, and no question either (`group_facts.unfit`).
-    """
-    return 0.0 if absences.largest_s is None and not absences.values else absences.largest_s
 
 
 def _facts(inputs: DecisionInput) -> Facts | Unknown:

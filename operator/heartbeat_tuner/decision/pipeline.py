@@ -64,7 +64,7 @@ class Pipeline:
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         if decision.target is not None:
             gates = self._gates(decision)
-            saving = None if decision.has_begun else derived.saving(at_broker=decision.at_broker)
+            saving = None if decision.has_begun else derived.saving(decision.target)
             weeks_alone = not decision.has_begun and derived.is_shown_by_weeks
             unseen = decision.effect_is_unseen
             change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone, effect_is_unseen=unseen)

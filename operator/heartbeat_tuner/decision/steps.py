@@ -4,6 +4,7 @@ All have one signature. What several need is worked out in `derived`, once, by `
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Final
 
@@ -130,8 +131,11 @@ def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decisi
         return None
     if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
         return None
-    at_broker = group_savings.at_broker(group, record, _of_calm_group(inputs, derived))
-    return client_poll_limit.chosen(group, inputs.cluster, at_broker, lambda: _of_calm_group(inputs, derived.of_client))
+    asked = (functools.partial(_of_calm_group, inputs, each) for each in (derived, derived.of_client, derived.of_both))
+    decision = client_poll_limit.chosen(group, inputs.cluster, derived.current.settings, *asked)
+    if not client_poll_limit.is_of_pods(derived.current.settings, decision):
+        return group_savings.at_broker(group, record, decision)
+    return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
 def _of_calm_group(inputs: DecisionInput, derived: Derived) -> Decision:

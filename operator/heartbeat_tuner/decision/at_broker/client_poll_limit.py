@@ -6,19 +6,25 @@ workload, with a rollout, as any value of a classic group is. Design note 0031 s
 
 import dataclasses
 from collections.abc import Callable
+from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import cures
 from heartbeat_tuner.decision.at_broker import group_bounds
 from heartbeat_tuner.decision.optimize import remedy
+from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
-from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Finding
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
+
+_ONE_BY_ONE: Final = (
+    "maxPollInterval is the clients' own, and is set first, in the pods; session and heartbeat follow at the broker"
+)
 
 
 def decided(
@@ -47,40 +53,54 @@ def decided(
         return None
     of_polls = dataclasses.replace(record, evictions=0)  # for its silences a group is cured at the broker
     brokers = cluster.for_groups(group.kind)
-    chosen = remedy.choose(client, policy, brokers, model, of_polls, current, cause=shown.reason)
+    cure = remedy.choose(client, policy, brokers, model, of_polls, current, cause=shown.reason)
     against = cures.checked_against(cluster.brokers, policy.objective)
-    return in_pods(group, cures.cured(chosen, current, shown, client, against))
+    return _in_pods(group, cures.cured(cure, current, shown, client, against))
 
 
-def chosen(group: Group, cluster: Cluster, at_broker: Decision, of_client: Callable[[], Decision]) -> Decision:
-    """Return what a model says of a calm group: of S and H at the broker first, since that takes no rollout, or of M.
+def chosen(
+    group: Group,
+    cluster: Cluster,
+    current: LivenessSettings,
+    of_broker: Callable[[], Decision],
+    of_client: Callable[[], Decision],
+    of_both: Callable[[], Decision],
+) -> Decision:
+    """Return what a model says of a calm group: of S and H first, which take no rollout, or else of M.
 
-    Where the operator may not write at the broker, M does not wait for what is only recommended there.
+    Where the operator may not write at the broker, M does not wait for what is only recommended there. Where neither is
+    better by itself, both together may be: then M comes first, and S and H are asked for again when it is in force.
 
     Args:
         group: as the coordinator describes it.
         cluster: whether the operator may write there.
-        at_broker: what is said of S and H.
-        of_client: asked for what is said of M.
+        current: what is set.
+        of_broker: asked for what is said of S and H.
+        of_client: of M.
+        of_both: of all of them together.
     """
-    is_best = at_broker.target is None
-    if not group_bounds.poll_limit_is_clients(group) or (cluster.alters_groups and not is_best):
+    at_broker = of_broker()
+    if not group_bounds.poll_limit_is_clients(group) or (at_broker.target is not None and cluster.alters_groups):
         return at_broker
-    decision = of_client()
-    is_stuck = is_best and decision.verdict is Verdict.INFEASIBLE
-    return in_pods(group, decision) if is_stuck or decision.target is not None else at_broker
+    in_pods = of_client()
+    if in_pods.target is not None:
+        return _in_pods(group, in_pods)
+    if at_broker.target is not None:
+        return at_broker
+    together = of_both()
+    if not is_of_pods(current, together) or together.target is None:
+        return together
+    first = dataclasses.replace(current, max_poll_interval=together.target.max_poll_interval)
+    return dataclasses.replace(together, target=first, advice=join(". ", (together.advice, _ONE_BY_ONE)))
 
 
-def in_pods(group: Group, decision: Decision) -> Decision:
-    """Return a decision about M, with where it is set; nothing of it is beyond the policy's bounds.
+def is_of_pods(current: LivenessSettings, decision: Decision) -> bool:
+    """Whether a decision on a group of the consumer protocol changes what is its clients'."""
+    return decision.target is not None and not set(liveness.changed(current, decision.target)) <= group_bounds.OF_GROUP
 
-    Args:
-        group: as it is described.
-        decision: as on a group whose values are all the clients'.
-    """
-    forecast = decision.forecast
-    if forecast is not None:
-        decision = dataclasses.replace(decision, forecast=dataclasses.replace(forecast, uncapped=None))
+
+def _in_pods(group: Group, decision: Decision) -> Decision:
+    """Return a decision about M, with where it is set."""
     if decision.target is None:
         return decision
     where = say(

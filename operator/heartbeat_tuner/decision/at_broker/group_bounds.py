@@ -9,27 +9,26 @@ from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Policy, Range
 
-_OF_GROUP: Final = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
-_OF_CLIENT: Final = frozenset({Setting.MAX_POLL_INTERVAL})
+OF_GROUP: Final = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
+OF_CLIENT: Final = frozenset({Setting.MAX_POLL_INTERVAL})
 
 
 def settings(
-    policy: Policy, group: Group, current: LivenessSettings, *, of_client: bool = False
+    policy: Policy, group: Group, current: LivenessSettings, free: frozenset[Setting]
 ) -> Mapping[Setting, Range]:
-    """Return the policy's bounds, with what is not asked for left as it is: either the group's own, or the client's.
+    """Return the policy's bounds, with what is not asked for left as it is.
 
-    The two are written in different places, one of them with a rollout. From metrics alone people are advised, who may
-    set both at a time.
+    What is the group's and what is the client's is written in different places, the latter with a rollout. From metrics
+    alone people are advised, who may set both at a time.
 
     Args:
         policy: of the group.
         group: as its coordinator describes it; without a configuration where nobody asked that.
         current: what is set.
-        of_client: whether the client's M is asked for.
+        free: what is asked for.
     """
     if not group.consumer_protocol or group.config is None:
         return policy.bounds
-    free = _OF_CLIENT if of_client else _OF_GROUP
     fixed = {name: Range(value, value) for name, value in current.by_setting.items() if name not in free}
     return {**policy.bounds, **fixed}
 

@@ -157,3 +157,11 @@ def watched_days(quantity: QuantityModel) -> QuantityModel:
     watched = (quantity.member_days, quantity.group_days)
     member_days, group_days = (days if LEAST_DAYS <= days < math.inf else 0.0 for days in watched)
     return dataclasses.replace(quantity, member_days=member_days, group_days=group_days)
+
+
+def largest_s(absences: QuantityModel) -> float | None:
+    """Return the longest absence seen, in seconds: 0 where members were watched and none was absent; else unknown.
+
+    Where no metric shows absences there is no exposure, and no question either (`group_facts.unfit`).
+    """
+    return 0.0 if absences.largest_s is None and not absences.values else absences.largest_s

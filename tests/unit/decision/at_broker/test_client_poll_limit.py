@@ -116,6 +116,22 @@ def test_where_the_broker_may_not_be_written_the_pods_do_not_wait_for_it() -> No
     assert (decision.at_broker, decision.hold.reason) == (True, Reason.GROUPS_NOT_ALTERED)
 
 
+def test_where_only_both_together_are_better_the_pods_come_first() -> None:
+    """Neither cures what the other leaves. Then S follows at the broker, asked for by itself."""
+    inputs = with_values(case("slow-handlers"), session_s=6, interval_s=1, poll_s=5)
+    decision = decide(inputs)
+    assert (decision.verdict, decision.hold, writes(inputs, decision)) == (Verdict.CHANGE, None, OF_CLIENT)
+    assert "set first, in the pods; session and heartbeat follow" in decision.story.message
+    assert decision.forecast is not None
+    assert decision.forecast.new is not None
+    assert decision.forecast.new.evictions_upper > 1.0, "what is written now does not meet the objective yet"
+    assert decision.to_apply is not None
+    cured = with_values(inputs, session_s=6, interval_s=1, poll_s=decision.to_apply.by_setting[OF_CLIENT[0]].seconds)
+    follows = decide(cured)
+    assert follows.to_alter is not None
+    assert follows.to_alter.session_timeout > seconds(6)
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -171,7 +187,7 @@ def test_without_the_group_s_configuration_nothing_is_asked_apart() -> None:
     inputs = case("slow-handlers")
     unread = dataclasses.replace(inputs.group, config=None)
     assert not group_bounds.poll_limit_is_clients(unread)
-    assert group_bounds.settings(inputs.policy, unread, current(inputs)) == inputs.policy.bounds
+    assert group_bounds.settings(inputs.policy, unread, current(inputs), group_bounds.OF_CLIENT) == inputs.policy.bounds
 
 
 @given(
