@@ -137,7 +137,10 @@ def test_two_of_eight_pods_have_new_values_first(octet: Octet) -> None:
     octet.until(lambda: "readyTime" in octet.canary(), "two pods with the values", 120)
     with_values = [name for name, (_, _, session) in octet.facts().items() if session == GOOD]
     assert (len(with_values), octet.tried(), octet.env().get(VARIABLE)) == (2, 2, None)
-    assert "2 of 8 pods run with sessionTimeout 6s → 25s" in octet.await_condition("Verified", "Verifying")["message"]
+    two = "2 of 8 pods run with sessionTimeout 6s → 25s"
+    octet.until(
+        lambda: two in scenario.condition(octet.policy(octet.name), "Verified")["message"], "that it says so", 30
+    )
     octet.await_env({VARIABLE: GOOD}, timeout_s=90)
     octet.await_available(octet.name, timeout_s=120)
     assert {session for _, _, session in octet.facts().values()} == {GOOD}

@@ -93,8 +93,7 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
         policy, workload = _together(policy, workload, _workload(second, policy, now, number=2), now)
     group = _group(sections.section("group"), policy, workload)
     policy = last_write.after_look(policy, group, now)
-    if workload.current is not None:
-        workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
+    workload = workload_parts.prescribed(workload, group)
     settled = sections.section("groupBeforeRebalance")
     inputs = DecisionInput(
         now=now,

@@ -222,13 +222,13 @@ def question_of(
     absences, gaps = group_facts.watched_days(model.quantities[ABSENCE]), model.quantities.get(POLL_GAP)
     gaps = None if gaps is None else group_facts.watched_days(gaps)
     evictions, evictions_days = (0, 0.0) if record is None else _counted(inputs, record)
-    of_group = inputs.group.consumer_protocol
-    cluster = inputs.cluster.for_groups(inputs.group.kind) if of_group else inputs.cluster
+    cluster = inputs.cluster.for_groups(inputs.group.kind) if inputs.group.consumer_protocol else inputs.cluster
     return Question(
         history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
-        bounds=group_bounds.settings(inputs.policy, inputs.group, current, free),
+        bounds=inputs.policy.bounds,
+        fixed=group_bounds.fixed(inputs.group, free),
         least_session=cluster.min_session_timeout,
         most_session=cluster.max_session_timeout,
         broker_interval=group_bounds.intervals(cluster),

@@ -159,7 +159,7 @@ def _back_next(
 
 
 def _has(part: Workload, values: LivenessSettings) -> bool:
-    return part.current is not None and part.current.settings == values
+    return part.current is not None and part.current.runs(values)
 
 
 def _are_allowed(policy: Policy, values: LivenessSettings) -> bool:

@@ -123,8 +123,7 @@ PIPELINE: Final = Pipeline(
         # Is it a group whose values are the broker's?
         steps.shorter_group_values_do_harm,
         steps.group_values_are_not_in_force,
-        steps.handlers_outlast_the_clients_limit,
-        steps.broker_sets_the_values,
+        steps.group_is_not_well,
         steps.group_is_known_to_be_calm,
         steps.other_group_values_may_be_better,
         steps.values_are_unreadable,

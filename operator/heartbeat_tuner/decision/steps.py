@@ -18,7 +18,7 @@ from heartbeat_tuner.decision.at_broker import (
 )
 from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.evictions import assessment, contradictions
-from heartbeat_tuner.decision.gates import group_ownership
+from heartbeat_tuner.decision.gates import group_ownership, write_gates
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import answer_sentences, remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
@@ -109,19 +109,14 @@ def group_values_are_not_in_force(inputs: DecisionInput, derived: Derived) -> De
     return group_cadence.contradicted(policy, inputs.workload, inputs.group, brokers, derived.record, client)
 
 
-def handlers_outlast_the_clients_limit(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Raise M of a group of the consumer protocol where its record shows that handlers take longer: it is the pods'."""
-    seen = (derived.record, derived.current.settings, derived.shown)
-    return client_poll_limit.decided(inputs.group, inputs.policy, inputs.client, inputs.cluster, inputs.model, *seen)
-
-
-def broker_sets_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Decide on a group of the consumer protocol (KIP-848) by itself: its S and H are not the client's."""
-    group, cluster, model = inputs.group, inputs.cluster, inputs.model
-    if not group.consumer_protocol:
+def group_is_not_well(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Cure a group of the consumer protocol (KIP-848): S and H are the broker's, and M is its clients'."""
+    if not inputs.group.consumer_protocol:
         return None
     seen = (derived.record, derived.current.settings, derived.shown)
-    return group_values.decided(group, inputs.policy, inputs.client, cluster, model, *seen)
+    known = (inputs.group, inputs.policy, inputs.client, inputs.cluster, inputs.model)
+    of_silences, of_polls = group_values.decided(*known, *seen), client_poll_limit.decided(*known, *seen)
+    return client_poll_limit.first(of_silences, of_polls, may_write=write_gates.broker_refuses(inputs) is None)
 
 
 def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -132,7 +127,8 @@ def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decisi
     if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
         return None
     asked = (functools.partial(_of_calm_group, inputs, each) for each in (derived, derived.of_client, derived.of_both))
-    decision = client_poll_limit.chosen(group, inputs.cluster, derived.current.settings, *asked)
+    may_write = write_gates.broker_refuses(inputs) is None
+    decision = client_poll_limit.chosen(group, derived.current.settings, *asked, may_write=may_write)
     if not client_poll_limit.is_of_pods(derived.current.settings, decision):
         return group_savings.at_broker(group, record, decision)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))

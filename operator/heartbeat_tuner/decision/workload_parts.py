@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
+from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
@@ -102,6 +103,18 @@ def has_stayed(workload: Workload, since: datetime, now: datetime) -> bool:
     rollout, is_old = workload.rollout, now - since >= LONGEST_DEADLINE
     is_calm = is_old and not rollout.exceeded and rollout.crashing(now) is None
     return settled(workload, now) >= (min(1, rollout.wanted) if is_calm else rollout.wanted)
+
+
+def prescribed(workload: Workload, group: Group) -> Workload:
+    """Return a workload, and its parts, with what the broker prescribes to the group in the place of the pods' own."""
+
+    def of_group(each: Workload) -> Workload:
+        return each if each.current is None else dataclasses.replace(each, current=group.prescribed(each.current))
+
+    whole = of_group(workload)
+    if not whole.parts or group.config is None:
+        return whole
+    return dataclasses.replace(whole, parts={ref: of_group(part) for ref, part in whole.parts.items()})
 
 
 def together(parts: Mapping[WorkloadRef, Workload], absent: Mapping[WorkloadRef, MissingWorkload] = _NONE) -> Workload:

@@ -275,7 +275,7 @@ class Workload:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""
         ours, names = self.kept_env.get(policy.workload.container, {}), policy.env_names
         needed, left = self.to_write(target), frozenset() if self.current is None else self.current.of_group
-        wanted = {key for key, name in names.items() if key in needed or (ours.get(name) and key not in left)}
+        wanted = {key for key, name in names.items() if key not in left and (key in needed or ours.get(name))}
         return {**ours, **policy.entries({setting: target[setting] for setting in wanted})}
 
     def to_write(self, target: LivenessSettings) -> tuple[Setting, ...]:

@@ -117,6 +117,13 @@ class CurrentSettings:
         """The settings that the broker prescribes to the group: nobody reads what its pods have of them."""
         return frozenset(setting for setting, source in self.sources.items() if source is ValueSource.GROUP)
 
+    def runs(self, values: LivenessSettings) -> bool:
+        """Whether pods run with values: what the broker prescribes to their group is none of theirs."""
+        if not self.of_group:
+            return self.settings == values
+        session, interval = self.settings.session_timeout, self.settings.heartbeat_interval
+        return self.settings == dataclasses.replace(values, session_timeout=session, heartbeat_interval=interval)
+
 
 def shown(settings: LivenessSettings) -> str:
     """Return settings as a sentence has them."""

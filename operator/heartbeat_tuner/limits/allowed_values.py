@@ -75,6 +75,7 @@ class Rules:
         least_poll_limit: M is not lowered below it.
         outlasted: the longest absence seen, where S is not lowered below that and a heartbeat.
         consumer_protocol: `broker_session` is the broker's for groups of KIP-848.
+        fixed: not asked for: they stay as they are, and collide with nothing.
     """
 
     client: Client
@@ -92,6 +93,7 @@ class Rules:
     least_poll_limit: timedelta = USUAL_POLL_LIMIT
     outlasted: Limit | None = None
     consumer_protocol: bool = False
+    fixed: frozenset[Setting] = frozenset()
 
     def period(self, settings: LivenessSettings) -> Period:
         """Return the time between two heartbeats that settings give."""
@@ -215,13 +217,12 @@ class Rules:
 
     def _fixed(self, setting: Setting) -> Limit | None:
         """Return what is set, where it is not asked for: a group's values at the broker and its clients' are apart."""
-        current = self.current.by_setting.get(setting)
-        if not self.consumer_protocol or current is None or self._bounds(setting) != Range(current, current):
-            return None
-        return Limit(current, f"{setting} as it is set")
+        current = self.current.by_setting.get(setting) if setting in self.fixed else None
+        return None if current is None else Limit(current, f"{setting} as it is set")
 
     def _bounds(self, setting: Setting) -> Range:
-        return self.bounds.get(setting, Range())
+        fixed = self._fixed(setting)
+        return self.bounds.get(setting, Range()) if fixed is None else Range(fixed.value, fixed.value)
 
 
 def tightest(floors: list[Limit], ceilings: list[Limit]) -> tuple[Limit, Limit]:

@@ -98,8 +98,9 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
         followed = _with_template(followed, part, now)
     if followed.landed is not None or now < change.at or _was_not_watched(followed) or workload.absent:
         return followed
-    current = None if workload.current is None else workload.current.settings
-    written = WrittenChange(change, look.policy.workload, workload, current, is_new=False, had_landed=False, now=now)
+    written = WrittenChange(
+        change, look.policy.workload, workload, workload.current, is_new=False, had_landed=False, now=now
+    )
     if landing.landing_of(written)[1].reason is not Reason.APPLIED:
         return followed
     return dataclasses.replace(followed, landed=max(change.at, now.replace(microsecond=0)))
@@ -177,7 +178,10 @@ def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Se
     if look.is_at_broker and followed.deployed is not None:
         return group_following.OTHER_PODS
     current = look.workload.current
-    if followed.landed is None or current is None or current.settings == change.values:
+    stands = current is not None and (
+        current.settings == change.values if look.is_at_broker else current.runs(change.values)
+    )
+    if followed.landed is None or current is None or stands:
         return None  # while pods differ it is not known
     return say("other values were set before anything had shown")
 

@@ -133,7 +133,7 @@ def test_groups_that_are_decided_on_alike_share_their_trace() -> None:
     [
         (steps.record_says_too_little, BLIND, "the record"),
         (steps.values_are_unreadable, MIXED, "what is set"),
-        (steps.broker_sets_the_values, of_consumer_protocol(MIXED), "what is set"),
+        (steps.group_is_not_well, of_consumer_protocol(MIXED), "what is set"),
         (steps.limits_collide, worlds.situation(), "an answer"),
         (steps.other_values_are_better, known(worlds.java_settings("13s", "1s", "75s")), "values to set"),
     ],

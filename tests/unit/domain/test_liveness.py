@@ -50,3 +50,14 @@ def test_assumed_values_are_told_from_seen_ones() -> None:
     """A library default that nobody set is marked."""
     sources = {**dict.fromkeys(Setting, ValueSource.POD), Setting.FETCH_WAIT: ValueSource.DEFAULT}
     assert CurrentSettings(worlds.settings(), sources).assumed == (Setting.FETCH_WAIT,)
+
+
+@pytest.mark.parametrize("source", [ValueSource.POD, ValueSource.GROUP])
+def test_pods_run_with_values_whatever_the_broker_prescribes_to_their_group(source: ValueSource) -> None:
+    """Of a group whose session is the broker's, it is no value of the pods; a poll limit is."""
+    theirs, written = worlds.java_settings("45s", "3s", "5m"), worlds.java_settings("20s", "5s", "5m")
+    sources = dict.fromkeys((Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL), source)
+    current = CurrentSettings(theirs, {Setting.MAX_POLL_INTERVAL: ValueSource.POD, **sources})
+    assert current.runs(theirs)
+    assert current.runs(written) is (source is ValueSource.GROUP)
+    assert not current.runs(worlds.java_settings("45s", "3s", "6m"))

@@ -6,7 +6,6 @@ workload, with a rollout, as any value of a classic group is. Design note 0031 s
 
 import dataclasses
 from collections.abc import Callable
-from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import cures
@@ -21,10 +20,6 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
-
-_ONE_BY_ONE: Final = (
-    "maxPollInterval is the clients' own, and is set first, in the pods; session and heartbeat follow at the broker"
-)
 
 
 def decided(
@@ -51,20 +46,35 @@ def decided(
     """
     if not group_bounds.poll_limit_is_clients(group) or shown.reason is not Reason.POLL_GAP_EXCEEDS_LIMIT:
         return None
-    of_polls = dataclasses.replace(record, evictions=0)  # for its silences a group is cured at the broker
+    of_polls = dataclasses.replace(record, evictions=0)  # `group_values` cures the group of its silences
     brokers = cluster.for_groups(group.kind)
     cure = remedy.choose(client, policy, brokers, model, of_polls, current, cause=shown.reason)
     against = cures.checked_against(cluster.brokers, policy.objective)
     return _in_pods(group, cures.cured(cure, current, shown, client, against))
 
 
+def first(of_silences: Decision | None, of_polls: Decision | None, *, may_write: bool) -> Decision | None:
+    """Return which of two cures comes first: the one at the broker, which takes no rollout; None where there is none.
+
+    Args:
+        of_silences: the cure at the broker.
+        of_polls: the one in pods.
+        may_write: whether the operator may write at the broker: the other one does not wait for what it may not.
+    """
+    if of_silences is None or of_polls is None:
+        return of_silences or of_polls
+    is_cured = of_silences.target is not None and (may_write or of_polls.target is None)
+    return of_silences if is_cured else of_polls
+
+
 def chosen(
     group: Group,
-    cluster: Cluster,
     current: LivenessSettings,
     of_broker: Callable[[], Decision],
     of_client: Callable[[], Decision],
     of_both: Callable[[], Decision],
+    *,
+    may_write: bool,
 ) -> Decision:
     """Return what a model says of a calm group: of S and H first, which take no rollout, or else of M.
 
@@ -73,25 +83,30 @@ def chosen(
 
     Args:
         group: as the coordinator describes it.
-        cluster: whether the operator may write there.
         current: what is set.
         of_broker: asked for what is said of S and H.
         of_client: of M.
         of_both: of all of them together.
+        may_write: whether the operator may write at the broker.
     """
     at_broker = of_broker()
-    if not group_bounds.poll_limit_is_clients(group) or (at_broker.target is not None and cluster.alters_groups):
+    if not group_bounds.poll_limit_is_clients(group) or (at_broker.target is not None and may_write):
         return at_broker
     in_pods = of_client()
     if in_pods.target is not None:
         return _in_pods(group, in_pods)
-    if at_broker.target is not None:
-        return at_broker
-    together = of_both()
-    if not is_of_pods(current, together) or together.target is None:
+    together = of_both() if at_broker.target is None and may_write else at_broker
+    if together.target is None or not is_of_pods(current, together):
         return together
-    first = dataclasses.replace(current, max_poll_interval=together.target.max_poll_interval)
-    return dataclasses.replace(together, target=first, advice=join(". ", (together.advice, _ONE_BY_ONE)))
+    limit = together.target.max_poll_interval
+    advice = say(
+        "First maxPollInterval {before} → {after} is set in the pods; session and heartbeat follow at the broker. Of "
+        "both together: {together}",
+        before=current.max_poll_interval,
+        after=limit,
+        together=together.advice,
+    )
+    return dataclasses.replace(together, target=dataclasses.replace(current, max_poll_interval=limit), advice=advice)
 
 
 def is_of_pods(current: LivenessSettings, decision: Decision) -> bool:
@@ -104,8 +119,8 @@ def _in_pods(group: Group, decision: Decision) -> Decision:
     if decision.target is None:
         return decision
     where = say(
-        "maxPollInterval is the clients' own, in the pods; session and heartbeat of group {group} stay as they are at "
-        "the broker",
+        "maxPollInterval is a setting of the clients: it is set in the pods, and group {group} keeps its session and "
+        "heartbeat at the broker",
         group=group.group_id,
     )
     return dataclasses.replace(decision, advice=join(". ", (decision.advice, where)))

@@ -1,36 +1,28 @@
 """What may be asked for where S and H are the group's, at the broker. Pure."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Policy, Range
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.policies import Range
 
 OF_GROUP: Final = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
 OF_CLIENT: Final = frozenset({Setting.MAX_POLL_INTERVAL})
 
 
-def settings(
-    policy: Policy, group: Group, current: LivenessSettings, free: frozenset[Setting]
-) -> Mapping[Setting, Range]:
-    """Return the policy's bounds, with what is not asked for left as it is.
+def fixed(group: Group, free: frozenset[Setting]) -> frozenset[Setting]:
+    """Return which settings stay as they are, since they are not asked for.
 
     What is the group's and what is the client's is written in different places, the latter with a rollout. From metrics
     alone people are advised, who may set both at a time.
 
     Args:
-        policy: of the group.
         group: as its coordinator describes it; without a configuration where nobody asked that.
-        current: what is set.
         free: what is asked for.
     """
-    if not group.consumer_protocol or group.config is None:
-        return policy.bounds
-    fixed = {name: Range(value, value) for name, value in current.by_setting.items() if name not in free}
-    return {**policy.bounds, **fixed}
+    return frozenset(Setting) - free if group.consumer_protocol and group.config is not None else frozenset()
 
 
 def poll_limit_is_clients(group: Group) -> bool:

@@ -52,8 +52,11 @@ def decided(
     per_month = policy.objective.max_false_evictions_per_month
     if group.config is None or not assessment.silences_are_dangerous(record, per_month):
         return None
+    if shown.reason is Reason.POLL_GAP_EXCEEDS_LIMIT:  # another cause, which hides this one
+        shown = assessment.evictions_exceed_objective(record, per_month) or shown
     if shown.reason not in {Reason.DANGER, Reason.UNSTABLE}:
         return Decision(Verdict.UNKNOWN, shown)
+    record = dataclasses.replace(record, poll_gap_evictions=0)
     bounds = cluster.for_groups(group.kind)
     chosen = remedy.choose(client, policy, bounds, model, record, current, cause=Reason.DANGER)
     if isinstance(chosen, allowed_values.Infeasible):

@@ -50,7 +50,7 @@ def assess(inputs: DecisionInput, record: Record, current: LivenessSettings) -> 
         or _poll_gaps_exceed_limit(inputs.client, record, current, per_month)
         or _others_rebalance_it(inputs, record, period)
         or _group_is_unstable(record)
-        or _evictions_exceed_objective(record, per_month)
+        or evictions_exceed_objective(record, per_month)
         or _rebalances_too_often(record, period)
         or _record_is_too_short(record, workload)
         or _healthy(record)
@@ -219,8 +219,8 @@ def _group_is_unstable(record: Record) -> Finding | None:
     )
 
 
-def _evictions_exceed_objective(record: Record, per_month: float) -> Finding | None:
-    """Find live members being evicted more often than the objective allows."""
+def evictions_exceed_objective(record: Record, per_month: float) -> Finding | None:
+    """Find live members being evicted for silence more often than the objective allows in a month."""
     if not silences_are_dangerous(record, per_month):
         return None
     return Finding(

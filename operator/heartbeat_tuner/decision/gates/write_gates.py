@@ -92,8 +92,8 @@ def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding |
     if inputs.policy.mode is not Mode.INITIAL:
         return None
     if inputs.group.consumer_protocol:
-        phrase = "spec.mode is Initial, which leaves pods of group {group} alone, since its session is the broker's"
-        return Finding(Reason.RECOMMEND_MODE, say(f"{phrase}; mode Apply writes", group=inputs.policy.group_id))
+        phrase = "spec.mode is Initial: the webhook sets nothing in pods of the KIP-848 group {group}; use mode Apply"
+        return Finding(Reason.RECOMMEND_MODE, say(phrase, group=inputs.policy.group_id))
     return Finding(
         Reason.AT_NEXT_RESTART,
         say(
@@ -148,6 +148,11 @@ def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding
 
 def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold what is set at the broker unless all of the group is the policy's, and the operator may write it."""
+    return broker_refuses(inputs)
+
+
+def broker_refuses(inputs: DecisionInput) -> Finding | None:
+    """Return why a group's configuration may not be written at the broker; None where it may."""
     policy, others = inputs.policy, (inputs.peers, inputs.strangers)
     return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
 
@@ -241,9 +246,10 @@ def rollout_does_not_pay(inputs: DecisionInput, change: ProposedChange) -> Findi
         Reason.NOT_WORTH_RESTART,
         say(
             "what it saves within rollout.horizon ({horizon}) does not pay for a rollout of its own{atOnce}; set the "
-            "values with the next deploy, or use mode Initial, which sets them in new pods",
+            "values with the next deploy{initial}",
             horizon=inputs.policy.horizon,
             atOnce=at_once,
+            initial="" if inputs.group.consumer_protocol else ", or use mode Initial, which sets them in new pods",
         ),
     )
 

@@ -73,6 +73,7 @@ class Question:
         gaps_member_days: the same, of all members together.
         brokers: of the Kafka cluster.
         bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
+        fixed: the settings that are not asked for, and stay as they are.
         before_raise: what stood before our last change, where that raised S and its values are those set; None else.
     """
 
@@ -95,6 +96,7 @@ class Question:
     gaps_member_days: float = math.inf
     brokers: int = 1
     bounds_assumed: bool = False
+    fixed: frozenset[Setting] = frozenset()
     before_raise: LivenessSettings | None = None
 
     @property

@@ -111,6 +111,7 @@ def _rules(question: Question) -> Rules:
         brokers=question.brokers,
         bounds_assumed=question.bounds_assumed,
         consumer_protocol=consumer,
+        fixed=question.fixed,
     )
 
 

@@ -316,10 +316,10 @@ class Gatherer:
         memory.see(workload, group, seen.peers, at=looked_at)
         application = taken_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
-        if workload.current is not None:
-            if misread := plausibility.unreadable(policy, workload.current, group, seen.cluster):
-                return misread
-            workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
+        current = workload.current
+        if current is not None and (misread := plausibility.unreadable(policy, current, group, seen.cluster)):
+            return misread
+        workload = workload_parts.prescribed(workload, group)
         policy = last_write.after_look(policy, group, looked_at)
         record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))

@@ -13,7 +13,7 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import CurrentSettings
 from heartbeat_tuner.domain.policies import ROLLOUT, Application, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Strategy
@@ -42,7 +42,7 @@ class WrittenChange:
     application: Application
     reference: WorkloadRef | Sentence
     workload: Workload
-    current: LivenessSettings | None
+    current: CurrentSettings | None
     is_new: bool
     had_landed: bool
     now: datetime
@@ -50,7 +50,12 @@ class WrittenChange:
     @property
     def is_in_pods(self) -> bool:
         """Whether all running pods have the values, and there are some."""
-        return bool(self.workload.pods) and self.current == self.application.values
+        return bool(self.workload.pods) and self.has_values
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the values are those that are set."""
+        return self.current is not None and self.current.runs(self.application.values)
 
     @property
     def is_in_template(self) -> bool:
@@ -69,14 +74,14 @@ def landing_of(change: WrittenChange) -> Landing:
     if not change.workload.parts:
         return _landing(change)
     changes = [
-        dataclasses.replace(change, reference=reference, workload=part, current=_current(part))
+        dataclasses.replace(change, reference=reference, workload=part, current=part.current)
         for reference, part in change.workload.parts.items()
     ]
     newest = next((each for each in changes if each.workload.uid == change.application.workload_uid), changes[0])
     has_stayed = workload_parts.has_stayed(newest.workload, change.application.at, change.now)
-    if change.is_new or newest.current != change.application.values or not has_stayed:
+    if change.is_new or not newest.has_values or not has_stayed:
         return _landing(newest)
-    others = [each for each in changes if each.current != change.application.values]
+    others = [each for each in changes if not each.has_values]
     if not others:
         return _landing(dataclasses.replace(change, reference=join(", ", map(str, change.workload.parts))))
     waits = "{values}: {count} of {all} workloads run with them; next is {workload}"
@@ -88,10 +93,6 @@ def landing_of(change: WrittenChange) -> Landing:
         workload=others[0].reference,
     )
     return ConditionStatus.FALSE, Finding(Reason.ROLLING_OUT, text)
-
-
-def _current(workload: Workload) -> LivenessSettings | None:
-    return None if workload.current is None else workload.current.settings
 
 
 def _landing(change: WrittenChange) -> Landing:
@@ -201,7 +202,7 @@ def _under_way(change: WrittenChange) -> Landing | None:
 
 def _is_unfinished(change: WrittenChange) -> bool:
     """Whether pods with the values are still to come, or to stay."""
-    return change.workload.rolling_out or change.current is None or change.current == change.application.values
+    return change.workload.rolling_out or change.current is None or change.has_values
 
 
 def _written(change: WrittenChange) -> Sentence:

@@ -221,7 +221,7 @@ def change(outcome: Decided, applied: Application, *, had_landed: bool) -> Writt
         application=applied,
         reference=inputs.policy.workload,
         workload=inputs.workload,
-        current=outcome.current,
+        current=inputs.workload.current,
         is_new=outcome.application is not None,
         had_landed=had_landed,
         now=inputs.now,

@@ -19,8 +19,10 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, changed
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.reconcile.applications import application_for
+from heartbeat_tuner.reconcile.outcomes import Decided
 from tests.golden import cases
-from tests.support import documents
+from tests.support import documents, worlds
 from tests.support.worlds import seconds
 
 CASES: Final = documents.CHECKOUT / "tests" / "golden" / "cases"
@@ -65,13 +67,48 @@ def writes(inputs: DecisionInput, decision: Decision) -> tuple[Setting, ...]:
 
 
 def test_what_the_record_shows_of_handlers_is_cured_in_the_pods_alone() -> None:
-    """Though members are fenced for silence at the same time: that is the next write, and the broker's."""
+    """The broker keeps what it has."""
     inputs = case("poll-gaps")
     decision = decide(inputs)
     assert (decision.finding.reason, decision.hold) == (Reason.POLL_GAP_EXCEEDS_LIMIT, None)
     assert writes(inputs, decision) == OF_CLIENT
     assert decision.to_apply is not None
     assert inputs.workload.entries_after(inputs.policy, decision.to_apply) == {"KAFKA_MAX_POLL_INTERVAL_MS": "300000"}
+
+
+def test_who_is_fenced_too_is_cured_at_the_broker_first_where_that_may_be_written() -> None:
+    """It takes no rollout. Where it is refused, or no session fits, M does not wait for it."""
+    inputs = case("poll-gaps-and-fenced")
+    assert decide(inputs).to_alter is not None
+    read_only = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, alters_groups=False))
+    shared = dataclasses.replace(inputs, peers=(worlds.pod(7),))
+    wide = with_values(inputs, session_s=60, interval_s=5, poll_s=6)
+    for refused in (read_only, shared, wide):
+        assert writes(refused, decide(refused)) == OF_CLIENT
+
+
+def test_each_of_several_workloads_gets_the_limit_and_nothing_of_the_group() -> None:
+    """Their pods' own session is the library's default, and another one than the broker's."""
+    names = [{"name": name, "container": "app"} for name in ("orders-consumer", "orders-batch")]
+    policy = {"client": {"library": "java"}, "workloadRef": None, "workloadRefs": names}
+    inputs = case("poll-gaps", policy=policy, secondWorkload={"set": {"maxPollInterval": "6s"}})
+    change = application_for(Decided(inputs, decide(inputs)), inputs.now)
+    assert change is not None
+    assert change.entries == {"KAFKA_MAX_POLL_INTERVAL_MS": "300000"}
+    assert len(inputs.workload.parts) == 2
+    for part in inputs.workload.parts.values():
+        assert part.current is not None
+        assert not part.current.runs(change.values)
+        theirs = dataclasses.replace(part.current.settings, max_poll_interval=change.values.max_poll_interval)
+        assert dataclasses.replace(part.current, settings=theirs).runs(change.values), "the next one may follow"
+
+
+def test_equal_bounds_of_the_policy_are_named_where_handlers_need_more() -> None:
+    """As the how-to recommends for a limit that is to stay."""
+    policy = {"client": {"library": "java"}, "bounds": {"maxPollInterval": {"min": "6s", "max": "6s"}}}
+    decision = decide(case("poll-gaps", policy=policy))
+    assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
+    assert "bounds.maxPollInterval.max allows at most 6s" in decision.story.message
 
 
 def test_what_was_written_of_a_session_before_the_group_changed_its_protocol_stays() -> None:
@@ -121,7 +158,7 @@ def test_where_only_both_together_are_better_the_pods_come_first() -> None:
     inputs = with_values(case("slow-handlers"), session_s=6, interval_s=1, poll_s=5)
     decision = decide(inputs)
     assert (decision.verdict, decision.hold, writes(inputs, decision)) == (Verdict.CHANGE, None, OF_CLIENT)
-    assert "set first, in the pods; session and heartbeat follow" in decision.story.message
+    assert "First maxPollInterval 5s → 10s is set in the pods" in decision.story.message
     assert decision.forecast is not None
     assert decision.forecast.new is not None
     assert decision.forecast.new.evictions_upper > 1.0, "what is written now does not meet the objective yet"
@@ -130,6 +167,13 @@ def test_where_only_both_together_are_better_the_pods_come_first() -> None:
     follows = decide(cured)
     assert follows.to_alter is not None
     assert follows.to_alter.session_timeout > seconds(6)
+
+
+def test_where_the_broker_may_not_be_written_nothing_is_half_done() -> None:
+    """M alone does not bring what both together would."""
+    inputs = with_values(case("slow-handlers"), session_s=6, interval_s=1, poll_s=5)
+    refused = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, alters_groups=False))
+    assert decide(refused).target is None
 
 
 @pytest.mark.parametrize(
@@ -163,6 +207,7 @@ def test_it_is_held_like_any_rollout() -> None:
         None,
         Reason.NOT_WORTH_RESTART,
     ]
+    assert "Initial" not in str(holds[-1]), "the webhook leaves such pods alone"
 
 
 @pytest.mark.parametrize("name", ["poll-gaps-beyond-a-bound", "slow-handlers-beyond-a-bound"])
@@ -187,7 +232,7 @@ def test_without_the_group_s_configuration_nothing_is_asked_apart() -> None:
     inputs = case("slow-handlers")
     unread = dataclasses.replace(inputs.group, config=None)
     assert not group_bounds.poll_limit_is_clients(unread)
-    assert group_bounds.settings(inputs.policy, unread, current(inputs), group_bounds.OF_CLIENT) == inputs.policy.bounds
+    assert group_bounds.fixed(unread, group_bounds.OF_CLIENT) == frozenset()
 
 
 @given(

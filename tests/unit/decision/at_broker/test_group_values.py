@@ -81,11 +81,13 @@ def test_values_that_cannot_be_read_are_not_changed() -> None:
 
 
 def test_members_that_do_not_poll_are_no_matter_of_the_session() -> None:
-    """Nothing is set at the broker for them (`test_client_poll_limit` has what is done)."""
-    record = dataclasses.replace(worlds.record(evictions=9), poll_gap_evictions=9, longest_poll_gap=seconds(301))
-    decision = decide(dataclasses.replace(modern(), record=record))
+    """Nothing is set at the broker for them (`test_client_poll_limit` has what is done); for fenced ones it is."""
+    of_polls = dataclasses.replace(worlds.record(), poll_gap_evictions=9, longest_poll_gap=seconds(301))
+    decision = decide(dataclasses.replace(modern(), record=of_polls))
     assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.POLL_GAP_EXCEEDS_LIMIT)
     assert decision.to_alter is None
+    both = decide(dataclasses.replace(modern(), record=dataclasses.replace(of_polls, evictions=9)))
+    assert (both.finding.reason, both.to_alter) == (Reason.DANGER, worlds.java_settings("45s", "5s"))
 
 
 def test_where_the_brokers_bounds_forbid_it_they_are_named_with_where_they_belong() -> None:

@@ -6,7 +6,18 @@ from datetime import datetime
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import worlds
-from tests.support.consumer_protocol import BEGINS, DANGEROUS, ENDS, LONG, LOST_EVERY_S, PODS, cycles, modern, noted
+from tests.support.consumer_protocol import (
+    BEGINS,
+    DANGEROUS,
+    ENDS,
+    LONG,
+    LOST_EVERY_S,
+    PODS,
+    THEIRS,
+    cycles,
+    modern,
+    noted,
+)
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
 from tests.support.worlds import NOW
 
@@ -79,3 +90,9 @@ async def test_a_poll_limit_is_written_after_a_session_and_the_status_says_how_f
     assert "maxPollInterval 5m → 6m45s" in stage.message("Applied")
     assert noted(stage) == noted_before
     assert len(stage.groups.alterations) == 1
+
+    stage.groups.override("main", "orders", THEIRS)
+    await cycles(stage, 2)
+    assert stage.policies.status_of(ORDERS)["current"]["sessionTimeout"] == "30s"
+    assert stage.condition("Applied") == ("True", "Applied"), "the pods run with what was written into them"
+    assert stage.condition("Verified") == ("Unknown", "Verifying")

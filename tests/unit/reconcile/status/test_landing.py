@@ -41,12 +41,15 @@ def change(*pods: Pod, after: timedelta = timedelta(minutes=3), wanted: int = 2,
     given = {name: workload.pop(name) for name in tuple(workload) if name in fields}
     base = worlds.workload(CURED, running=pods)
     rollout = workload.pop("rollout", Rollout(wanted=wanted, updated=wanted))
+    given = {**fields, **given}
+    current = given.pop("current")
     return WrittenChange(
         application=dataclasses.replace(APPLICATION, at=NOW - after),
         reference=worlds.policy().workload,
         workload=dataclasses.replace(base, rollout=rollout, **workload),
         now=NOW,
-        **{**fields, **given},
+        current=None if current is None else worlds.current(current),
+        **given,
     )
 
 
