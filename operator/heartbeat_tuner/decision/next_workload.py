@@ -14,8 +14,8 @@ from typing import Final
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.evidence import Holdings, Workload
-from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Application, Policy, Range, WorkloadRef
 from heartbeat_tuner.domain.verifications import FollowedChange, Outcome
 
 _GOES_ON: Final = frozenset({Outcome.VERIFYING, Outcome.VERIFIED, Outcome.INCONCLUSIVE})
@@ -135,10 +135,14 @@ def _on_next(policy: Policy, last: Application, workload: Workload, now: datetim
     there = {ref for ref, *_ in begun}
     left = [ref for ref, part in workload.parts.items() if ref not in there and not _has(part, values)]
     is_in_force = all(part.rolling_out or _has(part, values) for *_, part in begun)
-    if not left or not is_in_force or not _are_allowed(policy, values):
+    if not left or not is_in_force:
+        return None
+    current = workload.parts[left[0]].current
+    if not _are_allowed(policy, values, frozenset() if current is None else current.of_group):
         return None
     stayed = all(_has(part, values) and workload_parts.has_stayed(part, change.at, now) for _, change, part in begun)
-    return NextPart(left[0], values, reverts=False, is_due=stayed)
+    target = values if current is None else current.under_group(values)
+    return NextPart(left[0], target, reverts=False, is_due=stayed)
 
 
 def _back_next(
@@ -162,10 +166,11 @@ def _has(part: Workload, values: LivenessSettings) -> bool:
     return part.current is not None and part.current.runs(values)
 
 
-def _are_allowed(policy: Policy, values: LivenessSettings) -> bool:
-    """Whether the policy, which may have been edited since, still allows values."""
+def _are_allowed(policy: Policy, values: LivenessSettings, of_group: frozenset[Setting]) -> bool:
+    """Whether the policy, which may have been edited since, still allows values; the group's own are not written."""
     for setting, value in values.by_setting.items():
-        side = policy.range_of(setting)
+        side = Range() if setting in of_group else policy.range_of(setting)
         if (side.min is not None and value < side.min) or (side.max is not None and value > side.max):
             return False
-    return values.session_timeout <= policy.objective.max_detection_time
+    longest = policy.objective.max_detection_time
+    return Setting.SESSION_TIMEOUT in of_group or values.session_timeout <= longest

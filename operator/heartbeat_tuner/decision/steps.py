@@ -116,7 +116,7 @@ def group_is_not_well(inputs: DecisionInput, derived: Derived) -> Decision | Non
     seen = (derived.record, derived.current.settings, derived.shown)
     known = (inputs.group, inputs.policy, inputs.client, inputs.cluster, inputs.model)
     of_silences, of_polls = group_values.decided(*known, *seen), client_poll_limit.decided(*known, *seen)
-    return client_poll_limit.first(of_silences, of_polls, may_write=write_gates.broker_refuses(inputs) is None)
+    return client_poll_limit.first(of_silences, of_polls, may_write=not write_gates.broker_refuses(inputs))
 
 
 def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -127,7 +127,7 @@ def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decisi
     if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
         return None
     asked = (functools.partial(_of_calm_group, inputs, each) for each in (derived, derived.of_client, derived.of_both))
-    may_write = write_gates.broker_refuses(inputs) is None
+    may_write = not write_gates.broker_refuses(inputs)
     decision = client_poll_limit.chosen(group, derived.current.settings, *asked, may_write=may_write)
     if not client_poll_limit.is_of_pods(derived.current.settings, decision):
         return group_savings.at_broker(group, record, decision)

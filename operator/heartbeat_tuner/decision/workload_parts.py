@@ -114,7 +114,8 @@ def prescribed(workload: Workload, group: Group) -> Workload:
     whole = of_group(workload)
     if not whole.parts or group.config is None:
         return whole
-    return dataclasses.replace(whole, parts={ref: of_group(part) for ref, part in whole.parts.items()})
+    parts = {ref: of_group(part) for ref, part in whole.parts.items()}
+    return dataclasses.replace(whole, current=_alike(list(parts.values())), parts=parts)
 
 
 def together(parts: Mapping[WorkloadRef, Workload], absent: Mapping[WorkloadRef, MissingWorkload] = _NONE) -> Workload:

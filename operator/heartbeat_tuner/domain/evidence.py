@@ -287,7 +287,7 @@ class Workload:
         if self.current is None:
             return ()
         of_pods = {each for each in self.unlike_template if self.current.sources.get(each) is ValueSource.POD}
-        moved = {*of_pods, *liveness.changed(self.current.settings, target)}
+        moved = {*of_pods, *liveness.changed(self.current.settings, target)} - self.current.of_group
         return tuple(setting for setting in target.by_setting if setting in moved)
 
 

@@ -117,12 +117,16 @@ class CurrentSettings:
         """The settings that the broker prescribes to the group: nobody reads what its pods have of them."""
         return frozenset(setting for setting, source in self.sources.items() if source is ValueSource.GROUP)
 
+    def under_group(self, values: LivenessSettings) -> LivenessSettings:
+        """Return values as pods would run with them: a session that the broker prescribes stays what it is."""
+        if not self.of_group:
+            return values
+        session, interval = self.settings.session_timeout, self.settings.heartbeat_interval
+        return dataclasses.replace(values, session_timeout=session, heartbeat_interval=interval)
+
     def runs(self, values: LivenessSettings) -> bool:
         """Whether pods run with values: what the broker prescribes to their group is none of theirs."""
-        if not self.of_group:
-            return self.settings == values
-        session, interval = self.settings.session_timeout, self.settings.heartbeat_interval
-        return self.settings == dataclasses.replace(values, session_timeout=session, heartbeat_interval=interval)
+        return self.settings == self.under_group(values)
 
 
 def shown(settings: LivenessSettings) -> str:

@@ -178,10 +178,7 @@ def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Se
     if look.is_at_broker and followed.deployed is not None:
         return group_following.OTHER_PODS
     current = look.workload.current
-    stands = current is not None and (
-        current.settings == change.values if look.is_at_broker else current.runs(change.values)
-    )
-    if followed.landed is None or current is None or stands:
+    if followed.landed is None or current is None or current.settings == change.values:
         return None  # while pods differ it is not known
     return say("other values were set before anything had shown")
 

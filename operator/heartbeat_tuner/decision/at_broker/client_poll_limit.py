@@ -95,8 +95,12 @@ def chosen(
     in_pods = of_client()
     if in_pods.target is not None:
         return _in_pods(group, in_pods)
-    together = of_both() if at_broker.target is None and may_write else at_broker
-    if together.target is None or not is_of_pods(current, together):
+    together = of_both() if at_broker.target is None else at_broker
+    if together.target is None:
+        return together  # with the limits that collide, whichever they are
+    if not may_write:
+        return at_broker  # half of it may do nothing
+    if not is_of_pods(current, together):
         return together
     limit = together.target.max_poll_interval
     advice = say(

@@ -148,13 +148,20 @@ def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding
 
 def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold what is set at the broker unless all of the group is the policy's, and the operator may write it."""
-    return broker_refuses(inputs)
+    return _of_broker(inputs)
 
 
-def broker_refuses(inputs: DecisionInput) -> Finding | None:
-    """Return why a group's configuration may not be written at the broker; None where it may."""
+def _of_broker(inputs: DecisionInput) -> Finding | None:
     policy, others = inputs.policy, (inputs.peers, inputs.strangers)
     return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
+
+
+def broker_refuses(inputs: DecisionInput) -> bool:
+    """Whether what is set at the broker is held for long: not by a member that is about to go, or a write just made."""
+    hold = _of_broker(inputs)
+    if hold is None or hold.reason is Reason.ROLLING_OUT:
+        return False
+    return hold.reason is not Reason.GROUP_NOT_OWNED or bool(inputs.peers)
 
 
 def fencings_are_not_shown(inputs: DecisionInput, change: ProposedChange) -> Finding | None:

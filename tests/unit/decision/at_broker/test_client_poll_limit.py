@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.decision.at_broker import group_bounds
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
@@ -19,6 +20,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, changed
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.verifications import FollowedChange
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.outcomes import Decided
 from tests.golden import cases
@@ -89,18 +91,63 @@ def test_who_is_fenced_too_is_cured_at_the_broker_first_where_that_may_be_writte
 
 def test_each_of_several_workloads_gets_the_limit_and_nothing_of_the_group() -> None:
     """Their pods' own session is the library's default, and another one than the broker's."""
-    names = [{"name": name, "container": "app"} for name in ("orders-consumer", "orders-batch")]
-    policy = {"client": {"library": "java"}, "workloadRef": None, "workloadRefs": names}
-    inputs = case("poll-gaps", policy=policy, secondWorkload={"set": {"maxPollInterval": "6s"}})
+    inputs = case("poll-gaps", policy=SEVERAL, secondWorkload=SLOW)
     change = application_for(Decided(inputs, decide(inputs)), inputs.now)
     assert change is not None
     assert change.entries == {"KAFKA_MAX_POLL_INTERVAL_MS": "300000"}
     assert len(inputs.workload.parts) == 2
-    for part in inputs.workload.parts.values():
-        assert part.current is not None
-        assert not part.current.runs(change.values)
-        theirs = dataclasses.replace(part.current.settings, max_poll_interval=change.values.max_poll_interval)
-        assert dataclasses.replace(part.current, settings=theirs).runs(change.values), "the next one may follow"
+    assert inputs.workload.current is not None
+
+
+def begun(inputs: DecisionInput, *, session_s: float) -> DecisionInput:
+    """Return the same with M in the first of its workloads, whose pods stayed, and a session that somebody set."""
+    change = application_for(Decided(inputs, decide(inputs)), inputs.now - timedelta(minutes=9))
+    assert change is not None
+    (first, part), (second, untouched) = inputs.workload.parts.items()
+    assert part.current is not None
+    pods = tuple(dataclasses.replace(pod, ready_since=inputs.now - timedelta(minutes=8)) for pod in part.pods)
+    cured = dataclasses.replace(
+        part,
+        current=dataclasses.replace(part.current, settings=change.values),
+        applications={first.container: change},
+        is_our_template=True,
+        pods=pods,
+    )
+    config = GroupConfig(seconds(session_s), seconds(5))
+    group = dataclasses.replace(inputs.group, config=config)
+    whole = workload_parts.prescribed(workload_parts.together({first: cured, second: untouched}), group)
+    followed = FollowedChange(change.at, landed=change.at)
+    policy = dataclasses.replace(inputs.policy, application=change, applications={first: change})
+    policy = next_workload.turned(policy, whole, followed, inputs.now)
+    return dataclasses.replace(inputs, policy=policy, workload=whole, group=group, followed=followed)
+
+
+SEVERAL: Final = {
+    "client": {"library": "java"},
+    "workloadRef": None,
+    "workloadRefs": [{"name": name, "container": "app"} for name in ("orders-consumer", "orders-batch")],
+}
+SLOW: Final = {"set": {"maxPollInterval": "6s"}}
+
+
+@pytest.mark.parametrize("session_s", [20, 30])
+@pytest.mark.parametrize("limits", [{}, {"objective": {"maxDetectionTime": "15s"}}])
+def test_the_second_workload_follows_whatever_the_broker_s_session_is(session_s: float, limits: dict[str, Any]) -> None:
+    """It is not written, so neither the policy's limits nor a person at the broker keep M from the rest."""
+    inputs = begun(case("poll-gaps", policy={**SEVERAL, **limits}, secondWorkload=SLOW), session_s=session_s)
+    decision = decide(inputs)
+    assert (decision.goes_on, decision.hold) == (True, None)
+    change = application_for(Decided(inputs, decision), inputs.now)
+    assert change is not None
+    assert change.entries == {"KAFKA_MAX_POLL_INTERVAL_MS": "300000"}
+    assert changed(change.previous, change.values) == OF_CLIENT
+
+
+def test_workloads_that_differ_in_what_nobody_reads_are_alike() -> None:
+    """One has a session of its own from before the group changed its protocol."""
+    left = {"set": {"sessionTimeout": "30s", "maxPollInterval": "6s"}}
+    inputs = case("poll-gaps", policy=SEVERAL, workload=left, secondWorkload=SLOW)
+    assert decide(inputs).to_apply is not None
 
 
 def test_equal_bounds_of_the_policy_are_named_where_handlers_need_more() -> None:
@@ -174,6 +221,19 @@ def test_where_the_broker_may_not_be_written_nothing_is_half_done() -> None:
     inputs = with_values(case("slow-handlers"), session_s=6, interval_s=1, poll_s=5)
     refused = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, alters_groups=False))
     assert decide(refused).target is None
+    bound = case("slow-handlers-beyond-a-bound", cluster={"alterGroups": False})
+    assert "bounds.maxPollInterval.max allows at most 5s" in decide(bound).story.message
+
+
+def test_a_member_that_is_about_to_go_starts_no_rollout() -> None:
+    """What holds the broker's write for a moment is waited for; pods of another policy hold it for good."""
+    inputs = with_values(case("slow-handlers"), session_s=45, interval_s=5, poll_s=3)
+    stranger = dataclasses.replace(inputs, strangers=(dataclasses.replace(inputs.group.members[0], host="10.9.9.9"),))
+    decision = decide(stranger)
+    assert decision.hold is not None
+    assert (decision.at_broker, decision.hold.reason) == (True, Reason.GROUP_NOT_OWNED)
+    shared = dataclasses.replace(inputs, peers=(worlds.pod(7),))
+    assert writes(shared, decide(shared)) == OF_CLIENT
 
 
 @pytest.mark.parametrize(

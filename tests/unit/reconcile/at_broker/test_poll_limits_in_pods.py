@@ -95,4 +95,4 @@ async def test_a_poll_limit_is_written_after_a_session_and_the_status_says_how_f
     await cycles(stage, 2)
     assert stage.policies.status_of(ORDERS)["current"]["sessionTimeout"] == "30s"
     assert stage.condition("Applied") == ("True", "Applied"), "the pods run with what was written into them"
-    assert stage.condition("Verified") == ("Unknown", "Verifying")
+    assert stage.condition("Verified")[1] == "Inconclusive", "what happens from now on may be the session's doing"
