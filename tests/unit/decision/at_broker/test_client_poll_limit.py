@@ -1,6 +1,7 @@
 """M of a group of the consumer protocol: it is written into the pods, and what is the group's only at the broker."""
 
 import dataclasses
+import functools
 from datetime import timedelta
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision import next_workload, workload_parts
-from heartbeat_tuner.decision.at_broker import group_bounds
+from heartbeat_tuner.decision.at_broker import client_poll_limit, group_bounds
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
@@ -19,7 +20,7 @@ from heartbeat_tuner.domain.kafka_groups import GroupConfig
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, changed
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.domain.verifications import FollowedChange
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.outcomes import Decided
@@ -276,6 +277,16 @@ def test_where_the_policy_forbids_it_its_own_bound_is_named(name: str) -> None:
     decision = decide(case(name))
     assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
     assert "bounds.maxPollInterval.max allows at most" in decision.story.message
+
+
+def test_an_answer_to_all_that_leaves_the_limit_alone_is_the_broker_s() -> None:
+    """Whatever it says of S and H: there is nothing to write into pods."""
+    inputs = case("slow-handlers")
+    now, calm = current(inputs), Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "well"))
+    session = dataclasses.replace(now, session_timeout=seconds(25))
+    answers = [dataclasses.replace(calm, target=target) for target in (None, None, session)]
+    asked = (functools.partial(dataclasses.replace, answer) for answer in answers)
+    assert client_poll_limit.chosen(inputs.group, now, *asked, may_write=True).target == session
 
 
 @pytest.mark.parametrize("kind", [Protocol.STREAMS, Protocol.SHARE])

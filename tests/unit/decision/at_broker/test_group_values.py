@@ -90,6 +90,13 @@ def test_members_that_do_not_poll_are_no_matter_of_the_session() -> None:
     assert (both.finding.reason, both.to_alter) == (Reason.DANGER, worlds.java_settings("45s", "5s"))
 
 
+def test_a_beat_that_comes_more_rarely_than_the_session_lasts_is_shown_as_it_is() -> None:
+    """A longer session is no cure of every cause: what the broker has there was set by somebody."""
+    decision = decide(modern(4))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.CADENCE_EXCEEDS_SESSION)
+    assert decision.target is None
+
+
 def test_where_the_brokers_bounds_forbid_it_they_are_named_with_where_they_belong() -> None:
     """No value is moved to the least bad."""
     asked = Objective(timedelta(minutes=10), 1.0)
