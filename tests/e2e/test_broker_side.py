@@ -358,7 +358,7 @@ def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(late: Tea
     assert configured(late) == WIDE
     assert "groupConfig" not in status
     report = [message for _, reason, message in late.events() if reason == "PollGapExceedsLimit"]
-    assert "maxPollInterval is the clients' own, in the pods" in report[0]
+    assert "maxPollInterval is a setting of the clients: it is set in the pods" in report[0]
 
 
 def lowered(team: Team, group_type: str, client: str) -> tuple[dict[str, Any], dict[str, Any]]:
