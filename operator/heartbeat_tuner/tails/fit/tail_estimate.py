@@ -207,9 +207,8 @@ def _over_unended(fleet: Fleet, totals: Array) -> Array:
 
 def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel | Rejected:
     """Return the model of one group at the first of the candidates that fits, or why there is none."""
-    seen, weight = fleet.counts[group], float(fleet.weight[group])
-    total = float(seen.sum())
-    effective = total * weight
+    total = float(fleet.counts[group].sum())
+    effective = total * float(fleet.weight[group])
     if total == 0:
         return Rejected(RejectionReason.NO_VALUES, "no value in any bucket")
     if effective < growth.LEAST:
@@ -219,21 +218,22 @@ def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel |
     if np.count_nonzero(fleet.counts[group]) == 1:
         return Rejected(RejectionReason.NO_TAIL, f"all of {total:.3g} values lie in one bucket")
     refused: list[Rejected] = []
-    doubtful: list[TailModel] = []
+    heavy: list[TailModel] = []
     for fitted in tried:
         tail = _at(fleet, group, fitted)
         if isinstance(tail, TailModel):
-            if not (threshold.lies_below_a_kink(tail, weight) or threshold.falls_short(tail, seen, weight)):
+            if not threshold.lies_below_a_kink(tail, float(fleet.weight[group])):
                 return tail
-            doubtful.append(tail)
+            heavy.append(tail)
             continue
         refused.append(tail)
         if tail.reason not in _ELSEWHERE:
             break
-    if doubtful:  # as heavy wherever it begins; one that falls short does so the least at its smallest share
-        heavy = (tail for tail in doubtful if not threshold.falls_short(tail, seen, weight))
-        return next(heavy, doubtful[-1])
-    return max(refused, key=lambda rejected: rejected.reason is RejectionReason.BAD_FIT)  # the first that tells most
+    if heavy:  # as heavy wherever it begins
+        return heavy[0]
+    return max(
+        refused, key=lambda rejected: rejected.reason is RejectionReason.BAD_FIT
+    )  # the first of those that tell most
 
 
 def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:

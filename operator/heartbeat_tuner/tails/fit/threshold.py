@@ -7,7 +7,6 @@ against their law and all together lie close to it, and the smallest where none 
 """
 
 import dataclasses
-import math
 from typing import Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from heartbeat_tuner.tails.fit import fitness, fleet_prior
 from heartbeat_tuner.tails.fit.exceedances import Exceedances, Fits, Normal
 from heartbeat_tuner.tails.fit.fitness import Fitness
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
+from heartbeat_tuner.tails.histogram import BUCKETS
 from heartbeat_tuner.tails.model import TailModel
 
 FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003)
@@ -35,11 +34,6 @@ KINKED: Final = 0.5
 MOST_UNSEEN: Final = 7.0
 """Independent values that a law may expect beyond the largest that a group has: chance hides 7 of them once in a
 thousand groups."""
-
-SHORT_BY: Final = 1.4
-BY_CHANCE_AT_MOST: Final = 1e-4
-"""A law falls short where so many times as many values lie beyond a time as it expects, and chance hardly ever brings
-as many: in a hundred places of a group at most once in a hundred groups."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,25 +73,6 @@ def lies_below_a_kink(tail: TailModel, weight: float) -> bool:
     """
     beyond = tail.sf(np.array([max(tail.largest_s, tail.threshold_s)]))[0]
     return bool(tail.shape > KINKED or tail.samples * weight * beyond > MOST_UNSEEN)
-
-
-def falls_short(tail: TailModel, counts: Array, weight: float) -> bool:
-    """Return whether more values lie far out than the law of a group expects there, and chance does not bring so many.
-
-    As below a kink, the law follows the many values near its threshold. What is rare and long beyond them (one slow
-    batch in ten thousand polls) is hardly heard by a distance of all of them, and it is what limits are set by.
-
-    Args:
-        tail: the law.
-        counts: the group's values in each bucket.
-        weight: how much one value of the group tells, as part of an independent one.
-    """
-    far = np.flatnonzero((counts > 0) & (EDGES_S[:BUCKETS] > tail.threshold_s))
-    seen = above(counts[None, :])[0, far] * weight
-    expected = np.maximum(tail.sf(EDGES_S[far]) * tail.samples * weight, 1e-300)
-    # Chernoff's bound of a Poisson count, which holds where hardly any is expected, too.
-    exponent = seen * np.log(seen / expected) - seen + expected
-    return bool(np.any((seen > SHORT_BY * expected) & (exponent > -math.log(BY_CHANCE_AT_MOST))))
 
 
 def above(counts: Array) -> Array:

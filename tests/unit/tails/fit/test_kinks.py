@@ -11,7 +11,7 @@ import pytest
 from heartbeat_tuner.tails.fit import tail_estimate, threshold
 from heartbeat_tuner.tails.fit.tail_estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, bucket_of
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
 from heartbeat_tuner.tails.model import TailModel, ThresholdSource
 
 POLLS = 180
@@ -75,43 +75,3 @@ def test_a_threshold_lies_below_a_kink_where_the_law_is_too_heavy_or_expects_wha
     assert threshold.lies_below_a_kink(law(largest_s=3.0), 1.0)
     assert not threshold.lies_below_a_kink(law(largest_s=3.0), 0.1)
     assert threshold.lies_below_a_kink(law(largest_s=0.5), 1.0)
-
-
-def drawn(size: int, seed: int) -> Array:
-    """Return counts of blocks of handlers that usually take a second at the longest."""
-    times_s = np.exp(0.5 * np.random.default_rng(seed).normal(size=size))
-    return np.bincount(bucket_of(times_s), minlength=BUCKETS).astype(np.float64)
-
-
-def with_batches(counts: Array, times_s: list[float]) -> Array:
-    """Return the same with some slow batches."""
-    return counts + np.bincount(bucket_of(np.array(times_s)), minlength=BUCKETS)
-
-
-BATCHES_S = np.geomspace(40.0, 500.0, 30).tolist()
-"""Thirty in a fortnight, among 120,000 values, six of them of five minutes: the distance of all hardly hears them."""
-
-
-def test_a_law_that_expects_far_less_than_was_seen_begins_at_a_smaller_share() -> None:
-    """Members polled later than after five minutes six times in a fortnight, and were believed to do so never."""
-    others = [drawn(120_000, 50 + number) for number in range(19)]
-    found, quiet, *_ = tail_estimate.models(
-        Fleet.of(np.array([with_batches(drawn(120_000, 1), BATCHES_S), drawn(120_000, 2), *others]))
-    )
-    assert isinstance(found, TailModel)
-    assert isinstance(quiet, TailModel)
-    late, never = (tail.samples * float(tail.sf(np.array([300.0]))[0]) for tail in (found, quiet))
-    assert 1.0 < late < 20.0
-    assert never < 1e-3
-
-
-def test_a_law_falls_short_where_chance_does_not_bring_what_lies_far_out() -> None:
-    """One value far out is chance, or near enough to it; thirty are not, unless they are one event."""
-    first = int(np.searchsorted(EDGES_S, law().threshold_s, side="right"))
-    beyond = np.append(law().sf(EDGES_S[first:BUCKETS]) * law().samples, 0.0)
-    expected = np.concatenate((np.zeros(first), -np.diff(beyond)))
-    assert not threshold.falls_short(law(), expected, 1.0)
-    assert not threshold.falls_short(law(), with_batches(expected, [60.0]), 1.0)
-    assert threshold.falls_short(law(), with_batches(expected, BATCHES_S), 1.0)
-    assert not threshold.falls_short(law(), with_batches(expected, BATCHES_S), 0.01)
-    assert not threshold.falls_short(law(), np.zeros(BUCKETS), 1.0)
