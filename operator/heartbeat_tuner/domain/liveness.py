@@ -125,7 +125,7 @@ class CurrentSettings:
         return dataclasses.replace(values, session_timeout=session, heartbeat_interval=interval)
 
     def runs(self, values: LivenessSettings) -> bool:
-        """Whether pods run with values: what the broker prescribes to their group is none of theirs."""
+        """Whether pods run with values; those that the broker prescribes to their group do not count."""
         return self.settings == self.under_group(values)
 
 

@@ -16,6 +16,6 @@ def too_small(before: timedelta, after: timedelta) -> bool:
 
 
 def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
-    """Whether a change is none, or one of S alone that is too small to be made."""
+    """Whether nothing changes, or S alone by too little."""
     only_session = liveness.changed(current, target) in {(), (Setting.SESSION_TIMEOUT,)}
     return only_session and too_small(current.session_timeout, target.session_timeout)

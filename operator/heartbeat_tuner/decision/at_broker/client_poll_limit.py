@@ -54,12 +54,12 @@ def decided(
 
 
 def first(of_silences: Decision | None, of_polls: Decision | None, *, may_write: bool) -> Decision | None:
-    """Return which of two cures comes first: the one at the broker, which takes no rollout; None where there is none.
+    """Return the cure that comes first; None without a cure. The one at the broker does if it may be written.
 
     Args:
         of_silences: the cure at the broker.
         of_polls: the one in pods.
-        may_write: whether the operator may write at the broker: the other one does not wait for what it may not.
+        may_write: whether the operator may write at the broker; if not, the cure in pods does not wait.
     """
     if of_silences is None or of_polls is None:
         return of_silences or of_polls
