@@ -4,6 +4,7 @@ import json
 from typing import Any, Final
 
 from heartbeat_tuner.api.slot_names import SLOT_LABEL
+from sandbox.processes import wait_until
 from tests.e2e.teams import Team
 
 ENDS_AT_ONCE: Final = "trap 'exit 0' TERM; while :; do sleep 0.2; done"
@@ -51,3 +52,16 @@ def slots(team: Team) -> dict[str, dict[str, Any]]:
     """Return the pods' slots, by their labels."""
     found = team.get("pods", labels=SLOT_LABEL)["items"]
     return {item["metadata"]["labels"][SLOT_LABEL]: item for item in found}
+
+
+def await_slots(team: Team, count: int) -> None:
+    """Wait until so many pods have a slot each; those that came before the webhook knew the policy are replaced."""
+
+    def claimed() -> bool:
+        bare = set(team.pods()) - {item["metadata"]["name"] for item in slots(team).values()}
+        if bare:
+            team.kubectl("delete", "pod", *bare, f"--namespace={team.namespace}", "--grace-period=0", "--force")
+        return len(slots(team)) == count
+
+    wait_until(claimed, part="test", what=f"{count} slots", timeout_s=90, poll_s=0.5)
+    team.await_available(team.name)

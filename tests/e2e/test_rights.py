@@ -17,7 +17,7 @@ from sandbox.processes import wait_until
 from sandbox.prometheus import Prometheus
 from tests.e2e import rights
 from tests.e2e.conftest import NewTeam
-from tests.e2e.idle_pods import ENDS_AT_ONCE, STAYS, enrol, pods_that, slots
+from tests.e2e.idle_pods import ENDS_AT_ONCE, STAYS, await_slots, enrol, pods_that, slots
 from tests.e2e.operators import AUDIT_LAG_S, Operators
 from tests.e2e.releases import NAMESPACE, Release
 from tests.e2e.rights import Right
@@ -70,16 +70,7 @@ def give_slots(team: Team) -> None:
     """Have pods claim slots, wait for each other's, and meet a Lease that the webhook had not seen."""
     enrol(team)
     team.apply(pods_that(team, ENDS_AT_ONCE, replicas=2, grace_s=10))
-
-    def claimed() -> bool:
-        """Replace pods that came before the webhook knew the policy."""
-        bare = [name for name in team.pods() if name not in {slot["metadata"]["name"] for slot in slots(team).values()}]
-        if bare:
-            team.kubectl("delete", "pod", *bare, f"--namespace={team.namespace}", "--grace-period=0", "--force")
-        return len(slots(team)) == 2
-
-    until(claimed, "two slots")
-    team.await_available(team.name)
+    await_slots(team, 2)
     team.kubectl("rollout", "restart", f"--namespace={team.namespace}", f"deployment/{team.name}")
     team.await_available(team.name, timeout_s=200)
     assert len(slots(team)) == 2
@@ -101,11 +92,7 @@ def take_the_policy_away_while_a_pod_waits(team: Team) -> None:
     """Its id would be nobody's: it is replaced."""
     enrol(team)
     team.apply(pods_that(team, STAYS, replicas=1, grace_s=60))
-    until(lambda: len(team.pods()) == 1, "a pod")
-    if not slots(team):
-        team.kubectl("rollout", "restart", f"--namespace={team.namespace}", f"deployment/{team.name}")
-    until(lambda: bool(slots(team)), "a slot", timeout_s=120)
-    team.await_available(team.name)
+    await_slots(team, 1)
     team.kubectl("rollout", "restart", f"--namespace={team.namespace}", f"deployment/{team.name}")
     until(lambda: bool(gated(team)), "a pod that waits")
     (waiting,) = gated(team)

@@ -11,7 +11,7 @@ from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from tests.e2e import rights
 from tests.e2e.conftest import NewTeam
-from tests.e2e.idle_pods import STAYS, enrol, pods_that, slots
+from tests.e2e.idle_pods import STAYS, await_slots, enrol, pods_that, slots
 from tests.e2e.operators import Operators
 from tests.e2e.releases import NAMESPACE, Release
 from tests.e2e.teams import Team
@@ -52,9 +52,9 @@ def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: S
         for team in (crew, strangers):
             team.apply(pods_that(team, STAYS, replicas=2, grace_s=5))
             team.await_available(team.name)
+        await_slots(crew, 2)
         inside.await_rolled_out()
         assert inside.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
-        assert len(slots(crew)) == 2
         crew.kubectl("rollout", "restart", f"--namespace={crew.namespace}", f"deployment/{crew.name}")
         crew.await_available(crew.name, timeout_s=200)
         assert len(slots(crew)) == 2

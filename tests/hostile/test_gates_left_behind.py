@@ -13,7 +13,7 @@ from heartbeat_tuner.api.slot_names import GATE
 from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from tests.e2e.conftest import NewTeam
-from tests.e2e.idle_pods import STAYS, enrol, pods_that
+from tests.e2e.idle_pods import STAYS, await_slots, enrol, pods_that
 from tests.e2e.static_members import started_webhook
 from tests.e2e.teams import Team
 from tests.support import documents
@@ -52,7 +52,7 @@ def test_pods_that_wait_at_a_gate_are_freed_by_the_documented_command(
     with started_webhook(sandbox, tmp_path):
         enrol(team)
         team.apply(pods_that(team, STAYS, replicas=1, grace_s=40))
-        team.await_available(team.name)
+        await_slots(team, 1)
         team.kubectl("rollout", "restart", f"--namespace={team.namespace}", f"deployment/{team.name}")
         until(lambda: [GATE] in gates(team).values(), "a pod that waits")
     waiting = [name for name, held in gates(team).items() if held == [GATE]]

@@ -23,7 +23,7 @@ class Rests:
         self._spent_s[namespace] = 0.0
 
     def spend(self, namespace: str, spent_s: float) -> None:
-        """Add what a rule took."""
+        """Add what a rule took of a core."""
         self._spent_s[namespace] += spent_s
 
     def end(self, namespace: str) -> None:

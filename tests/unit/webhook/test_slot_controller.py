@@ -1,6 +1,7 @@
 """What is done between admissions."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import limits
 from heartbeat_tuner.membership.values import Deletion, Promise, Slot, SlotPod, SlotRecord, Write
+from heartbeat_tuner.webhook import rests
 from heartbeat_tuner.webhook.admission.enrolment import Enrolment
 from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
 from heartbeat_tuner.webhook.slot_controller import NAMESPACE_S, SlotController
@@ -23,6 +25,12 @@ from tests.support.slots import NOW, PLACE, FakeClock, FakeSizes, FakeSlots, enr
 
 HELD = SlotRecord(since=NOW - timedelta(minutes=10), holder="old")
 PROMISED = SlotRecord(since=NOW - timedelta(minutes=10), holder="old", promise=Promise("new", NOW))
+
+
+@pytest.fixture(autouse=True)
+def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no namespace rest, however long a slow machine takes over the rules."""
+    monkeypatch.setattr(rests, "SHORT_S", math.inf)
 
 
 class World:
