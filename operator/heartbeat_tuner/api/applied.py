@@ -52,6 +52,7 @@ def applied_of(application: Application) -> Applied:
         begun=None if application.begun is None else timestamp(application.begun),
         failed=failed_statuses(application.failed),
         reason=application.reason,
+        baseline=None if application.baseline is None else values_of(application.baseline),
     )
 
 
@@ -70,6 +71,7 @@ def application_of(applied: Applied) -> Application:
         begun=None if applied.begun is None else datetime.fromisoformat(applied.begun),
         failed=failed_of(applied.failed),
         reason=applied.reason,
+        baseline=None if applied.baseline is None else settings_of(applied.baseline),
     )
 
 
@@ -191,6 +193,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
+        if (first := application.baseline) is not None:
+            known &= first.by_setting.keys() == application.values.by_setting.keys()
         noted = (application.at, application.reverts, application.begun)
         moments = [moment for moment in noted if moment is not None]
         if application.workload_uid == workload_uid and known and all(map(durations.may_be_ours, moments)):

@@ -283,7 +283,7 @@ def _model_notes(case: Case) -> list[str]:
     if case.found is not None and case.found.wait_for_restart:
         model_notes.append("the change does not pay for a rollout of its own: make it with the next deploy.")
     if case.found is not None and case.found.only_recommend:
-        model_notes.append("the operator would only recommend it yet: what is shortened wants 7 days of history.")
+        model_notes.append("the operator would only recommend it yet: it writes from 7 days of history on.")
     return model_notes
 
 

@@ -16,7 +16,7 @@ from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidenc
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard
-from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question, before_raise
+from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question, baseline
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.decision.step_order import needed
@@ -244,7 +244,7 @@ def question_of(
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
-        before_raise=before_raise(inputs.policy, current),
+        baseline=baseline(inputs.policy, current),
     )
 
 

@@ -102,15 +102,15 @@ class Application:
         previous: all values before it.
         at: when, to the second.
         workload_uid: of the object that was written to; one that took its name since then has not been written to.
-        container: that was written to, likewise; empty where that was not noted.
-        entries: the policy's variables that were ours in the container after it, with their texts; empty where that was
-            not noted.
+        container: that was written to, likewise; empty if not noted.
+        entries: the policy's variables that were ours in the container after it, with their texts; empty if not noted.
         entries_before: those before it, which to write again leaves the template as it was; None where not noted.
         promise: what a model said of the values; None where none was asked.
         reverts: when the change was written that this one takes back; None where it takes none back.
         failed: values that were taken back by the tuner until then, the newest last.
         reason: why it was made, perhaps in a word of another version; None where that was not noted.
         begun: when the same change was written to its first workload, of several; None where it is the first.
+        baseline: what stood before the first change that led to the values without another's; None where not noted.
     """
 
     values: LivenessSettings
@@ -125,6 +125,7 @@ class Application:
     failed: tuple[FailedValues, ...] = ()
     reason: str | None = None
     begun: datetime | None = None
+    baseline: LivenessSettings | None = None
 
     @property
     def change(self) -> datetime:
@@ -154,8 +155,7 @@ class TakenBack:
         seen: when that was noticed.
         generation: of the policy at that time.
         by: the manager that has the values now; empty where nobody has.
-        spec: the fingerprint of what the policy asked for at that time: nothing is written for it. Empty where that was
-            not noted; then nothing is written for the generation.
+        spec: the fingerprint of what the policy asked for then, for which nothing is written; empty if not noted.
     """
 
     application: Application

@@ -101,11 +101,13 @@ class ObjectivePrice:
         values: the cheapest that are sure to meet it.
         share: so much more than what is set, of its net cost.
         is_of_crashes: whether it costs so much only if members crash as often as they may, at 95 %.
+        follows_our_changes: whether what is paid is measured by what stood before our changes.
     """
 
     values: LivenessSettings
     share: float
     is_of_crashes: bool
+    follows_our_changes: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

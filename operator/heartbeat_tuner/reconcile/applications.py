@@ -5,7 +5,9 @@ import math
 from datetime import datetime, timedelta
 
 from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.optimize.questions import baseline
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.verdicts import Forecast
 from heartbeat_tuner.domain.verifications import MOST_FAILED, Effect, FailedValues, FollowedChange, PromisedRate
@@ -46,7 +48,14 @@ def application_for(outcome: Decided, now: datetime) -> Application | None:
         reason=outcome.decision.finding.reason.value if newest is None else newest.reason,
         # What has landed as a whole is over: a workload that comes later is a change of its own.
         begun=None if newest is None or has_landed else newest.change,
+        baseline=_baseline(policy, workload.current.settings, newest),
     )
+
+
+def _baseline(policy: Policy, current: LivenessSettings, newest: Application | None) -> LivenessSettings:
+    """Return what stood before the first of our changes: of a change of several workloads, before its first one's."""
+    noted = baseline(policy, current) if newest is None else newest.baseline
+    return noted or current
 
 
 def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: datetime) -> Application:

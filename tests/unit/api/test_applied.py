@@ -67,6 +67,7 @@ def test_what_is_noted_is_read_again() -> None:
         promise=st.none() | st.builds(PromisedRate, rates, st.booleans()),
         reverts=st.none() | moments,
         reason=st.none() | words,
+        baseline=st.none() | values,
         failed=st.lists(
             st.builds(
                 FailedValues,
@@ -125,6 +126,8 @@ def test_only_so_many_failures_are_noted_and_none_is_long() -> None:
         {"promise": {"evictionsPerDayUpper": -1.0}},
         {"previousEntries": {"KAFKA_SESSION_TIMEOUT_MS": 7}},
         {"previousEntries": []},
+        {"baseline": {"sessionTimeout": "0s", "heartbeatInterval": "1s", "fetchWait": "1s"}},
+        {"baseline": applied.values_of(JAVA.values).model_dump(by_alias=True)},
     ],
 )
 def test_a_record_with_a_word_that_cannot_be_counts_for_nothing(forged: dict[str, Any]) -> None:

@@ -191,7 +191,9 @@ def test_what_an_objective_costs_stands_beside_the_forecast() -> None:
     assert said.decision.forecast is not None
     assert recommend.document(said)["forecast"]["objectivePrice"] is None
     longer = worlds.settings("2m")
-    forecast = dataclasses.replace(said.decision.forecast, price=ObjectivePrice(longer, 0.25, is_of_crashes=True))
+    forecast = dataclasses.replace(
+        said.decision.forecast, price=ObjectivePrice(longer, 0.25, is_of_crashes=True, follows_our_changes=False)
+    )
     costly = dataclasses.replace(said, decision=dataclasses.replace(said.decision, forecast=forecast))
     price = recommend.document(costly)["forecast"]["objectivePrice"]
     assert (price["costsMore"], price["onlyIfMembersCrashOften"]) == (0.25, True)

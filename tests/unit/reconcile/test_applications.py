@@ -1,4 +1,4 @@
-"""What is noted of values that are taken back."""
+"""What is noted of values that are written, and of those that are taken back."""
 
 import dataclasses
 import math
@@ -26,6 +26,22 @@ def failed(effect: Effect | None) -> FailedValues:
     assert written is not None
     (noted,) = written.failed
     return noted
+
+
+def test_what_stood_before_the_first_of_our_changes_is_noted_with_each() -> None:
+    """Unless somebody set other values between them: then they are what we found."""
+    storm = worlds.storm()
+    first = application_for(Decided(storm, decide(storm)), NOW)
+    assert first is not None
+    assert first.baseline == first.previous == worlds.STORM
+
+    ours, theirs = worlds.settings("2s"), worlds.settings("3s")
+    change = dataclasses.replace(OURS, values=worlds.STORM, previous=ours, baseline=theirs)
+    for noted, expected in ((change, theirs), (dataclasses.replace(change, values=ours), worlds.STORM)):
+        again = dataclasses.replace(storm, policy=dataclasses.replace(storm.policy, application=noted))
+        written = application_for(Decided(again, decide(again)), NOW)
+        assert written is not None
+        assert (written.previous, written.baseline) == (worlds.STORM, expected)
 
 
 def test_what_was_counted_is_noted_as_far_as_it_is_sure() -> None:

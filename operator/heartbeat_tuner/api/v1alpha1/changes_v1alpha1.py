@@ -112,6 +112,10 @@ class Applied(Model):
         Field(max_length=MAX_ENTRIES, description="Entries before the change, which a revert writes back."),
     ] = None
     promise: PromiseStatus | None = None
+    baseline: Annotated[
+        SettingValues | None,
+        Field(description="Values before the first of the operator's changes that led here."),
+    ] = None
     reverts: Annotated[
         str | None,
         AfterValidator(moment_or_none),

@@ -127,7 +127,7 @@ def _decided(asked: Question, answer: Answer, explanation: Explanation) -> list[
     days, member_days = asked.rests_on(answer.target)
     rows = [
         Row("it saves", saving, STALLED, note=_asked(answer, _saving_needed(asked, now))),
-        Row("watched", days, "d", note=_asked(answer, f"{number(guard.SURE_DAYS)} d to shorten a session or M")),
+        Row("watched", days, "d", note=_asked(answer, f"{number(guard.SURE_DAYS)} d to be written")),
         Row("member-days", member_days, "d", note=_asked(answer, f"{number(guard.LEAST_DAYS)} d at least")),
     ]
     sentences = []

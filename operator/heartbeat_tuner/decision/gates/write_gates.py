@@ -25,6 +25,7 @@ from heartbeat_tuner.decision.gates import (
     taken_back,
 )
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Workload
@@ -211,7 +212,7 @@ def every_window_is_closed(inputs: DecisionInput, _change: ProposedChange) -> Fi
 
 
 def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
-    """Hold a tightening back that less than a week asks for, or that the group's own record does not back yet.
+    """Hold back what less than a week asks for, or a tightening that the group's own record does not back yet.
 
     The busiest day may not have been seen; and a model alone shortens nothing.
     """
@@ -220,7 +221,10 @@ def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding |
         return None
     if not change.saving.only_recommend:
         return record_consent.hold(inputs.record, current.settings, change.target)
-    sentence = "a shorter session or poll limit is written from 7 days of history on: until then it is recommended"
+    days = guard.SURE_DAYS
+    sentence = say(
+        "what only saves is written from {days:g} days of history on: until then it is recommended", days=days
+    )
     return Finding(Reason.TOO_LITTLE_DATA, sentence)
 
 

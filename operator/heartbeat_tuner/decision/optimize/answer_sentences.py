@@ -17,8 +17,8 @@ _ABOVE: Final = ", where the objective allows {objective:g}{unshown}"
 _UNSHOWN: Final = "; the group's own record does not show more than that"
 
 _PRICE: Final = (
-    ". To be sure to meet the objective {costs} {costsMore:.0%} more than what is set{how}, and at most {paid:.0%} are "
-    "paid for it: set bounds.sessionTimeout.min to {longerSession} where that is worth it, or "
+    ". To be sure to meet the objective {costs} {costsMore:.0%} more than what is set{how}, and at most {paid:.0%} "
+    "{measure}are paid for it: set bounds.sessionTimeout.min to {longerSession} where that is worth it, or "
     "objective.maxFalseEvictionsPerMonth to what may happen"
 )
 
@@ -129,6 +129,7 @@ def _price(price: ObjectivePrice) -> Sentence:
         costsMore=Reading(price.share),
         how=", if members crash as often as they may" if price.is_of_crashes else "",
         paid=guard.IN_DOUBT if price.is_of_crashes else guard.SAFETY_PRICE,
+        measure="more than the values before the operator's changes " if price.follows_our_changes else "",
         longerSession=price.values.session_timeout,
     )
 

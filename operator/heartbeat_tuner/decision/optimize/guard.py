@@ -6,6 +6,7 @@ more, unless its own record shows the risk. Then, and only upwards, safety may c
 may take their place that cost less, evict less and are likely to be safe: they are better, if not surely good.
 """
 
+import dataclasses
 import enum
 from collections.abc import Iterable
 from datetime import timedelta
@@ -22,6 +23,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Limit
+from heartbeat_tuner.tails.gpd import Array
 
 IMPROVEMENT: Final = 0.05
 """A change that saves less of the net cost is none."""
@@ -52,10 +54,11 @@ EXPECTED_SHARE: Final = 0.75
 """Of its objective: what a group may be expected to evict under values that help, but are not surely safe."""
 
 LEAST_DAYS: Final = 1.0
-"""Days watched, and member-days: with less than that, the one hour seen may have been the best of the week."""
+"""Days watched, and member-days: with less than that nothing is recommended; the hours seen may have been the best."""
 
 SURE_DAYS: Final = 7.0
-"""Who was not watched for a week may have been seen without its busiest day."""
+"""With less than that nothing is written that no danger demands: the group may have been seen without its busiest day,
+and what crashes and rebalances cost is hardly known."""
 
 
 def least_poll_limit(client: Client, days: float) -> timedelta:
@@ -98,11 +101,11 @@ class Leave(enum.Enum):
     CHANGE = enum.auto()
 
 
-def leave(now: LivenessSettings, target: LivenessSettings, *, watched_days: float, member_days: float) -> Leave:
+def leave(*, watched_days: float, member_days: float) -> Leave:
     """Return how far a change that no danger demands may go."""
     if min(watched_days, member_days) < LEAST_DAYS:
         return Leave.NONE
-    return Leave.RECOMMEND if tightens(now, target) and watched_days < SURE_DAYS else Leave.CHANGE
+    return Leave.RECOMMEND if watched_days < SURE_DAYS else Leave.CHANGE
 
 
 def tightens(now: LivenessSettings, target: LivenessSettings) -> bool:
@@ -145,27 +148,62 @@ def likely(point: CostPoint, per_month: float) -> bool:
     return point.evictions_per_month <= EXPECTED_SHARE * per_month
 
 
-def price(now: CostPoint, per_month: float) -> float:
-    """Return how much more a group may cost to meet its objective, as a share of its net cost.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Budget:
+    """What a group may cost to meet its objective.
 
-    The objective is a person's, and worth a tenth; but only where it is more likely missed than not. An average may lie
-    far above that: few groups in which it happens often make it, and the others would pay for nothing.
+    The objective is a person's, and worth a tenth of what the group cost with somebody else's values. As a share of
+    what we have set it would be worth less with each saving, and more with each price paid.
 
-    Args:
-        now: what is set.
+    Attributes:
+        now: what is set, and what that costs.
+        before: what stood before our changes; None where nothing of ours is set.
         per_month: false evictions that the objective allows.
+        shown: whether the group's own record shows more than these.
     """
-    return SAFETY_PRICE if now.likeliest_per_month > per_month else 0.0
 
+    now: CostPoint
+    before: CostPoint | None
+    per_month: float
+    shown: bool
 
-def restores(now: CostPoint, new: CostPoint, per_month: float) -> bool:
-    """Whether values bring a group to its objective that is expected to miss it, with room, at a price it may pay."""
-    return (
-        now.evictions_per_month > per_month
-        and new.evictions_per_month <= RESTORED * now.evictions_per_month
-        and likely(new, per_month)
-        and new.net_per_day <= (1 + price(now, per_month)) * now.net_per_day
-    )
+    @property
+    def in_danger(self) -> float:
+        """The most net cost where live members are being evicted."""
+        measure = self.now if self.before is None else self.before
+        return max(self.now.net_per_day, (1 + SAFETY_PRICE) * measure.net_per_day)
+
+    @property
+    def most(self) -> float:
+        """The most net cost otherwise: no more than now, but where the objective is more likely missed than not.
+
+        An average may lie far above that: few groups in which it happens often make it, and the others would pay for
+        nothing.
+        """
+        return self.in_danger if self.now.likeliest_per_month > self.per_month else self.now.net_per_day
+
+    def allows_doubt(self, at_most: Array, longer: Array) -> Mask:
+        """Return which sessions cost little more if members crash as often as they may (95 %).
+
+        Where evictions are shown, a session is also allowed that then costs no more than what stood before our changes.
+
+        Args:
+            at_most: net cost of each then.
+            longer: by how much that is more than without the session.
+        """
+        allowed = longer <= IN_DOUBT * self.now.net_per_day
+        if self.shown and self.before is not None:
+            allowed |= at_most <= self.before.net_per_day + self.before.crash_doubt_per_day
+        return np.asarray(allowed)
+
+    def restores(self, new: CostPoint) -> bool:
+        """Whether values bring a group to its objective that is expected to miss it, with room, within the budget."""
+        return (
+            self.now.evictions_per_month > self.per_month
+            and new.evictions_per_month <= RESTORED * self.now.evictions_per_month
+            and likely(new, self.per_month)
+            and new.net_per_day <= self.most
+        )
 
 
 def endangered(evictions: int, days: float, per_month: float) -> bool:
@@ -178,9 +216,7 @@ def cures(now: CostPoint, new: CostPoint) -> bool:
     return new.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month
 
 
-def relief(
-    tables: Iterable[SessionTable], now: CostPoint, per_month: float, *, measured: bool = True
-) -> CostPoint | None:
+def relief(tables: Iterable[SessionTable], budget: Budget, *, measured: bool = True) -> CostPoint | None:
     """Return longer sessions that help a group in danger at a price that may be paid; None if none do, or none need to.
 
     The cheapest that is safe; if none is, the cheapest that is expected to meet the objective with some room; or else
@@ -189,10 +225,10 @@ def relief(
 
     Args:
         tables: what may be set, and what it costs.
-        now: what is set.
-        per_month: false evictions that the objective allows.
+        budget: of the group.
         measured: whether anything shows how long handlers and rebalances take.
     """
+    now, per_month = budget.now, budget.per_month
     if now.evictions_upper <= per_month:
         return None
     helping = []
@@ -200,7 +236,7 @@ def relief(
         helps = (
             table.within
             & (table.costs.sessions_s >= now.settings.session_timeout.total_seconds())
-            & affordable(table, now, SAFETY_PRICE)
+            & affordable(table, budget, budget.in_danger)
             & (table.costs.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month)
             & (table.upper < now.evictions_upper)
         )
@@ -211,25 +247,23 @@ def relief(
     return min(safe or hopeful or saving, key=lambda point: point.net_per_day, default=None)
 
 
-def affordable(table: SessionTable, now: CostPoint, price: float) -> Mask:
-    """Return which sessions cost at most so much more than what is set, as a share of its net cost.
+def affordable(table: SessionTable, budget: Budget, most: float) -> Mask:
+    """Return which sessions cost no more than may be paid, in net cost.
 
     A longer session costs when members crash, and how often they do is hardly known of a small group. So it costs a
     fifth at most even if they crash as often as they may, beside what is set and beside the same beat without it: a
     shorter H does not pay for a longer S. It is undone once more than that is expected (`TOO_COSTLY`).
     """
+    now = budget.now
     sessions_s, current_s = table.costs.sessions_s, now.settings.session_timeout.total_seconds()
     at_most = table.net + table.costs.crash_doubt_per_day
     unmoved = min(float(np.interp(current_s, sessions_s, at_most)), now.net_per_day + now.crash_doubt_per_day)
     longer = at_most - unmoved
-    return np.asarray(
-        (table.net <= (1 + price) * now.net_per_day)
-        & ((sessions_s <= current_s) | (longer <= IN_DOUBT * now.net_per_day))
-    )
+    return np.asarray((table.net <= most) & ((sessions_s <= current_s) | budget.allows_doubt(at_most, longer)))
 
 
 def holds_in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> bool:
-    """Whether the session of other values is `affordable`.
+    """Whether a longer session that saves would cost a fifth at most if members crash as often as they may.
 
     Args:
         now: what is set.

@@ -6,6 +6,7 @@ members are away for as long as usual. `tuning` makes an answer of it.
 """
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from heartbeat_tuner.decision.optimize import guard, poll_limits, search
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable
+from heartbeat_tuner.decision.optimize.guard import Budget
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
@@ -26,18 +28,26 @@ def better(
     question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint, choice: Choice | Infeasible
 ) -> CostPoint | None:
     """Return the values to change to, if any are better by enough."""
-    per_month = question.objective.max_false_evictions_per_month
+    budget = budget_of(question, cost_cache, rules, now)
     point: CostPoint | None
     is_sure = isinstance(choice, Choice) and _is_sure(cost_cache, now, choice.point)
     if isinstance(choice, Choice) and is_sure and _improves(rules, now, choice.point):
         point = choice.point
     else:
-        point = _relief(cost_cache, rules, now, choice, per_month) if rules.upwards else None
+        point = _relief(cost_cache, rules, budget, choice) if rules.upwards else None
         if point is None and question.watched_days >= guard.SURE_DAYS:
-            point = _no_riskier(cost_cache, rules, now, per_month, is_safe_to_be_had=is_sure)
+            point = _no_riskier(cost_cache, rules, budget, is_safe_to_be_had=is_sure)
     if point is not None and cost_cache.profile.static and not rules.upwards:
-        point = _of_static(cost_cache, rules, now, point, per_month)
+        point = _of_static(cost_cache, rules, budget, point)
     return None if point is None or smallest_changes.within_band(now.settings, point.settings) else point
+
+
+def budget_of(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> Budget:
+    """Return what the group may cost to meet its objective."""
+    before = None if question.baseline is None else cost_cache.at(question.baseline)
+    if before is not None and not math.isfinite(before.net_per_day + before.crash_doubt_per_day):
+        before = None
+    return Budget(now, before, question.objective.max_false_evictions_per_month, shown=rules.upwards)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class UndoneRaise:
     """A raise of S that turned out to cost too much.
 
     Attributes:
-        before: what stood before it.
+        before: what stood before our changes.
         new: what shall be: what would have been set instead, or what stood before.
     """
 
@@ -54,10 +64,9 @@ class UndoneRaise:
 
 
 def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> UndoneRaise | None:
-    """Return what would be set had our last change not raised S, where it costs far more than may be paid for that.
+    """Return what would be set had our changes not raised S, where it costs far more than may be paid for that.
 
-    A price is a share of what a group costs with somebody else's values. As a share of what we have set it would never
-    come down again: shorter sessions miss the objective, and each raise would be the measure of the next.
+    It would never come down again otherwise: shorter sessions miss the objective.
 
     Args:
         question: that is asked.
@@ -65,8 +74,8 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
         rules: for the values that are set.
         now: what these cost.
     """
-    before = question.before_raise
-    if before is None or rules.upwards:
+    before = question.baseline
+    if before is None or rules.upwards or before.session_timeout >= question.current.session_timeout:
         return None
     before = dataclasses.replace(before, max_poll_interval=question.current.max_poll_interval)
     earlier, cost_of_before = dataclasses.replace(rules, current=before), cost_cache.at(before)
@@ -74,7 +83,8 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
         return None  # of a cost of nothing there is no share
     costs = CostCache(cost_cache.profile, earlier)
     choice = search.choose(costs, earlier, question.objective.max_false_evictions_per_month)
-    new = better(dataclasses.replace(question, current=before), costs, earlier, cost_of_before, choice)
+    asked = dataclasses.replace(question, current=before, baseline=None)
+    new = better(asked, costs, earlier, cost_of_before, choice)
     if new is None or new.settings.session_timeout < before.session_timeout:
         new = cost_of_before  # what is shorter still has not been set yet: it takes its own steps from there
     is_allowed = _may_be_set(earlier, new.settings) and _improves(rules, now, new)
@@ -106,32 +116,37 @@ def step(cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint) ->
     return point if not rules.client.violations(halfway) and _improves(rules, now, point) else None
 
 
-def objective_price(
-    cost_cache: CostCache, now: CostPoint, choice: Choice | Infeasible, per_month: float
-) -> ObjectivePrice | None:
+def objective_price(cost_cache: CostCache, budget: Budget, choice: Choice | Infeasible) -> ObjectivePrice | None:
     """Return what it costs to be sure to meet the objective, where that is more than is paid for it.
 
     None where what is set is expected to meet it, where no values are sure to, and where no price is in the way.
     """
-    if not isinstance(choice, Choice) or now.evictions_per_month <= per_month or not now.net_per_day > 0:
+    now = budget.now
+    if not isinstance(choice, Choice) or now.evictions_per_month <= budget.per_month or not now.net_per_day > 0:
         return None
     best = choice.point
-    if best.net_per_day > (1.0 + guard.SAFETY_PRICE) * now.net_per_day:
-        return ObjectivePrice(best.settings, best.net_per_day / now.net_per_day - 1.0, is_of_crashes=False)
+    if best.net_per_day > budget.in_danger:
+        return _price_of(budget, best, best.net_per_day / now.net_per_day - 1.0, is_of_crashes=False)
     unmoved = dataclasses.replace(best.settings, session_timeout=now.settings.session_timeout)
     of_crashes = guard.in_doubt(now, best, cost_cache.at(unmoved))
-    if of_crashes > guard.IN_DOUBT * now.net_per_day:
-        return ObjectivePrice(best.settings, of_crashes / now.net_per_day, is_of_crashes=True)
+    at_most = best.net_per_day + best.crash_doubt_per_day
+    if not budget.allows_doubt(np.array(at_most), np.array(of_crashes)):
+        return _price_of(budget, best, of_crashes / now.net_per_day, is_of_crashes=True)
     return None
+
+
+def _price_of(budget: Budget, best: CostPoint, share: float, *, is_of_crashes: bool) -> ObjectivePrice:
+    is_ours = budget.before is not None
+    return ObjectivePrice(best.settings, share, is_of_crashes=is_of_crashes, follows_our_changes=is_ours)
 
 
 def _improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:
     return guard.improves(now, new, measured=rules.largest_poll_gap_s is not None)
 
 
-def _is_better(rules: Rules, now: CostPoint, new: CostPoint, per_month: float) -> bool:
+def _is_better(rules: Rules, budget: Budget, new: CostPoint) -> bool:
     """Whether a change saves enough, or brings a group to its objective."""
-    return _improves(rules, now, new) or guard.restores(now, new, per_month)
+    return _improves(rules, budget.now, new) or budget.restores(new)
 
 
 def _is_sure(cost_cache: CostCache, now: CostPoint, new: CostPoint) -> bool:
@@ -140,94 +155,88 @@ def _is_sure(cost_cache: CostCache, now: CostPoint, new: CostPoint) -> bool:
     return guard.holds_in_doubt(now, new, cost_cache.at(unmoved))
 
 
-def _of_static(
-    cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint, per_month: float
-) -> CostPoint | None:
+def _of_static(cost_cache: CostCache, rules: Rules, budget: Budget, new: CostPoint) -> CostPoint | None:
     """Return the values, or those with the S that is set, if better also where members are away for as long as usual.
 
     A static member is not missed if it is back within S. How long that takes is measured to a scrape or two, which
     may be as long as the restart: an S that wins by a second may lose by the next.
     """
+    now = budget.now
     restarts = dataclasses.replace(cost_cache.profile.restarts, law=USUAL_RESTARTS.law)
     crashes = dataclasses.replace(cost_cache.profile.crashes, law=USUAL_CRASHES.law)
     usual = CostCache(dataclasses.replace(cost_cache.profile, restarts=restarts, crashes=crashes), rules)
-    before = usual.at(now.settings)
+    usual_budget = dataclasses.replace(budget, now=usual.at(now.settings))
     candidates = [new]
     unmoved = dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout)
     floor, ceiling = rules.session(unmoved)
     if floor.value <= unmoved.session_timeout <= ceiling.value:  # a person may have set what the objective forbids
         candidates.append(cost_cache.at(unmoved))
     for candidate in candidates:
-        safe = candidate.evictions_upper <= per_month or guard.no_riskier(now, candidate)
+        safe = candidate.evictions_upper <= budget.per_month or guard.no_riskier(now, candidate)
         if (
             safe
             and not rules.client.violations(candidate.settings)
-            and _is_better(rules, now, candidate, per_month)
-            and _is_better(rules, before, usual.at(candidate.settings), per_month)
+            and _is_better(rules, budget, candidate)
+            and _is_better(rules, usual_budget, usual.at(candidate.settings))
         ):
             return candidate
     return None
 
 
-def _relief(
-    cost_cache: CostCache, rules: Rules, now: CostPoint, choice: Choice | Infeasible, per_month: float
-) -> CostPoint | None:
+def _relief(cost_cache: CostCache, rules: Rules, budget: Budget, choice: Choice | Infeasible) -> CostPoint | None:
     """Return the values that help a group in danger, if any do; where no S is safe, another M may help."""
     limits = (
-        poll_limits.where_none_is_safe(cost_cache.profile, rules, per_month)
+        poll_limits.where_none_is_safe(cost_cache.profile, rules, budget.per_month)
         if isinstance(choice, Infeasible)
         else [choice.point.settings.max_poll_interval]
     )
     by_limit = [search.tables(cost_cache, rules, limit) for limit in limits]
     return guard.relief(
         [table for answer in by_limit if not isinstance(answer, Infeasible) for table in answer],
-        now,
-        per_month,
+        budget,
         measured=rules.largest_poll_gap_s is not None,
     )
 
 
-def _no_riskier(
-    cost_cache: CostCache, rules: Rules, now: CostPoint, per_month: float, *, is_safe_to_be_had: bool
-) -> CostPoint | None:
+def _no_riskier(cost_cache: CostCache, rules: Rules, budget: Budget, *, is_safe_to_be_had: bool) -> CostPoint | None:
     """Return values that cost less, evict no more and lower nothing, where what is set is not surely safe.
 
     S, H and M are tried each by itself and together, for an S that cannot be had says nothing against another M or H.
     Those go first that are expected to meet the objective with some room. Where no values are sure to meet it at a
     price that may be paid, others are better than what is set, too; the answer says that they do not meet it.
     """
-    if now.evictions_upper <= per_month:
+    per_month = budget.per_month
+    if budget.now.evictions_upper <= per_month:
         return None
     raised = dataclasses.replace(rules, upwards=True)
     points = [
         point
         for limit in poll_limits.where_none_is_safe(cost_cache.profile, raised, per_month)
-        for point in _cheaper(cost_cache, raised, now, limit, per_month)
+        for point in _cheaper(cost_cache, raised, budget, limit)
     ]
     likely = [point for point in points if guard.likely(point, per_month)]
     candidates = likely or ([] if is_safe_to_be_had else points)
     return min(candidates, key=lambda point: point.net_per_day, default=None)
 
 
-def _cheaper(
-    cost_cache: CostCache, rules: Rules, now: CostPoint, poll_limit: timedelta | None, per_month: float
-) -> Iterator[CostPoint]:
+def _cheaper(cost_cache: CostCache, rules: Rules, budget: Budget, poll_limit: timedelta | None) -> Iterator[CostPoint]:
     """Return the cheapest values with one M that evict no more.
 
     For each H they are the cheapest of all, of those likely to be safe, and of those that also halve the evictions.
     """
+    now = budget.now
     answer = search.tables(cost_cache, rules, poll_limit)
     for table in [] if isinstance(answer, Infeasible) else answer:
         safer = table.within & (table.upper <= now.evictions_upper)
         safer &= table.costs.evictions_per_month <= now.evictions_per_month
-        safer &= guard.affordable(table, now, guard.price(now, per_month))
-        likely = guard.EXPECTED_SHARE * per_month
+        safer &= guard.affordable(table, budget, budget.most)
+        likely = guard.EXPECTED_SHARE * budget.per_month
         for most in (likely, min(likely, guard.RESTORED * now.evictions_per_month), np.inf):
             helping = safer & (table.costs.evictions_per_month <= most)
             if not helping.any():
                 continue
             for point in _longest_first(table, helping, now):
-                if guard.no_riskier(now, point) and _is_better(rules, now, point, per_month):
+                if guard.no_riskier(now, point) and _is_better(rules, budget, point):
                     yield point
                     break
 

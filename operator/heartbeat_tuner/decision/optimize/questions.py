@@ -74,7 +74,7 @@ class Question:
         brokers: of the Kafka cluster.
         bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
         fixed: the settings that are not asked for, and stay as they are.
-        before_raise: what stood before our last change, where that raised S and its values are those set; None else.
+        baseline: what stood before the first of our changes that led to what is set; None where somebody else set that.
     """
 
     history: ModelHistory | Profile
@@ -97,7 +97,7 @@ class Question:
     brokers: int = 1
     bounds_assumed: bool = False
     fixed: frozenset[Setting] = frozenset()
-    before_raise: LivenessSettings | None = None
+    baseline: LivenessSettings | None = None
 
     @property
     def profile(self) -> Profile:
@@ -125,17 +125,19 @@ class Question:
         return min(self.watched_days, self.gaps_watched_days), min(self.member_days, self.gaps_member_days)
 
 
-def before_raise(policy: Policy, current: LivenessSettings) -> LivenessSettings | None:
-    """Return what stood in the workload before our last change, where that raised S to what is set now; None else.
+def baseline(policy: Policy, current: LivenessSettings) -> LivenessSettings | None:
+    """Return what stood before the first of our changes that led to what is set; None where somebody else set that.
+
+    Where an older version noted no more than our last change, it is what stood before that.
 
     Args:
         policy: with our last change.
         current: what is set.
     """
     change = policy.application
-    if change is None or change.reverts is not None or change.values != current:
+    if change is None or change.values != current:
         return None
-    return change.previous if change.previous.session_timeout < current.session_timeout else None
+    return change.baseline or change.previous
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -179,7 +179,8 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
         return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
         return _infeasible(choice, answer)
-    price = improvement.objective_price(cost_cache, now, choice, per_month)
+    budget = improvement.budget_of(question, cost_cache, rules, now)
+    price = improvement.objective_price(cost_cache, budget, choice)
     message = answer_sentences.left(now, choice.point, per_month, price, shown=rules.upwards)
     return dataclasses.replace(answer, message=message, price=price)
 
@@ -206,7 +207,7 @@ def _changed(
         unmet: why the values may miss the objective; empty where they are sure to meet it.
     """
     days, member_days = question.rests_on(new.settings)
-    leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=member_days)
+    leave = guard.leave(watched_days=days, member_days=member_days)
     if leave is Leave.NONE and not urgent:
         return dataclasses.replace(
             answer, reason=Reason.TOO_LITTLE_DATA, message=answer_sentences.too_little(days, member_days)

@@ -161,7 +161,9 @@ def test_a_cure_that_costs_more_than_the_evictions_is_none(reason: Reason, *, me
         "Left as it is: 9200 stalled partition-seconds a day",
         now=dataclasses.replace(PROMISED, evictions_upper=77.0),
         objective_met=met,
-        price=ObjectivePrice(worlds.settings("2m"), 1.2, is_of_crashes=False) if price else None,
+        price=ObjectivePrice(worlds.settings("2m"), 1.2, is_of_crashes=False, follows_our_changes=False)
+        if price
+        else None,
     )
     decision = decide(few(short, 3, 10.0), answer=lambda _: dear)
     assert (decision.finding.reason, decision.target is None) == (reason, not met)

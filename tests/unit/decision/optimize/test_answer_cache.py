@@ -81,7 +81,7 @@ def test_whatever_is_asked_otherwise_is_another_question() -> None:
         dataclasses.replace(ASKED, evictions_days=2.0),
         dataclasses.replace(ASKED, horizon=timedelta(days=1)),
         dataclasses.replace(ASKED, held=Limit(seconds(2), "a budget")),
-        dataclasses.replace(ASKED, before_raise=LONGER),
+        dataclasses.replace(ASKED, baseline=LONGER),
         dataclasses.replace(ASKED, history=history(fitted.model(client="java", group="others"))),
         dataclasses.replace(
             ASKED, history=history(fitted.model(client="java", quantities={ABSENCE: fitted.quantity(values=9)}))

@@ -12,6 +12,7 @@ from heartbeat_tuner.decision.cost import cost_model
 from heartbeat_tuner.decision.cost.cost_model import Costs
 from heartbeat_tuner.decision.optimize import answer_sentences, guard, improvement, search, tuning
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, SessionTable
+from heartbeat_tuner.decision.optimize.guard import Budget
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.optimize.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
@@ -95,6 +96,11 @@ def offered(*sessions: tuple[float, float, float, float]) -> SessionTable:
     return SessionTable(question().current, costs, net, expected, upper, np.full(at_s.size, fill_value=True))
 
 
+def spend(now: CostPoint, per_month: float) -> Budget:
+    """Return the budget of a group in which nothing of ours is set."""
+    return Budget(now, None, per_month, shown=True)
+
+
 def of_quiet_group(sessions_s: Array) -> Costs:
     """Return the costs of a quiet group."""
     return cost_model.costs(profile(), sessions_s=sessions_s, interval_s=3.0, wait_s=0.5, poll_limit_s=300.0)
@@ -111,7 +117,7 @@ def test_in_danger_safety_goes_first_then_what_is_expected_and_nothing_else_has_
     """What is expected must leave a quarter of the objective; costs decide among equals."""
     now = CostPoint(with_session(question(), 10).current, 100.0, 0.0, 10.0, 20.0, 8.0, 0.0, 1.0, 0.0)
     table = offered((20, 101, 3.2, 6.0), (30, 104, 2.0, 5.5), (40, 108, 1.5, 5.0), (60, 120, 0.1, 0.2))
-    chosen = guard.relief([table], now, per_month)
+    chosen = guard.relief([table], spend(now, per_month))
     assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s
 
 
@@ -124,7 +130,7 @@ def test_in_danger_what_misses_the_objective_saves_as_much_as_any_change(
     """Who stays above the objective anyway does not pay for it; what costs the same on paper costs more by chance."""
     now = CostPoint(with_session(question(), 10).current, 100.0, 0.0, 10.0, 20.0, 8.0, 0.0, 1.0, 0.0)
     table = offered((20, cheapest, 6.0, 9.0), (30, 99, 4.0, 8.0), (40, 108, 1.5, 5.0))
-    chosen = guard.relief([table], now, 1.0, **known)
+    chosen = guard.relief([table], spend(now, 1.0), **known)
     assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s
 
 
@@ -136,7 +142,7 @@ def test_a_session_is_not_bought_at_a_price_that_only_the_mean_of_crashes_allows
     now = CostPoint(with_session(question(), 10).current, 100.0, 0.0, 10.0, 20.0, 8.0, 0.0, 1.0, doubt)
     table = offered((10, 100, 10.0, 20.0), (30, 96, 1.5, 5.5), (40, 95, 0.5, 5.0))
     costs = dataclasses.replace(table.costs, crash_doubt_per_day=doubt * np.array([1.0, 2.0, 3.0]))
-    chosen = guard.relief([dataclasses.replace(table, costs=costs)], now, 2.0)
+    chosen = guard.relief([dataclasses.replace(table, costs=costs)], spend(now, 2.0))
     assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s
 
 
@@ -158,8 +164,45 @@ def test_a_group_that_likely_misses_its_objective_is_brought_to_it_at_a_price(
     settings = with_session(question(), 45).current
     now = CostPoint(settings, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
     new = CostPoint(settings, net, 0.0, left, 2.9, 58.0, 0.0, 1.0, 0.0)
-    assert guard.restores(now, new, 1.0) is restores
-    assert not guard.restores(new, dataclasses.replace(new, evictions_per_month=0.1), 1.0)
+    assert spend(now, 1.0).restores(new) is restores
+    assert not spend(new, 1.0).restores(dataclasses.replace(new, evictions_per_month=0.1))
+
+
+@pytest.mark.parametrize(
+    ("upper", "before", "most", "in_danger"),
+    [
+        (3.0, None, 110.0, 110.0),
+        (3.0, 400.0, 440.0, 440.0),
+        (8.2, 400.0, 100.0, 440.0),
+        (3.0, 95.0, 104.5, 104.5),
+        (3.0, 50.0, 100.0, 100.0),
+    ],
+    ids=["nothing of ours is set", "we saved", "likelier met", "half of the price is paid", "more than it is paid"],
+)
+def test_an_objective_is_worth_a_tenth_of_what_stood_before_our_changes(
+    upper: float, before: float | None, most: float, in_danger: float
+) -> None:
+    """Else it would be worth next to nothing after a saving, and a tenth more after a price is paid."""
+    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
+    earlier = None if before is None else dataclasses.replace(now, net_per_day=before)
+    budget = Budget(now, earlier, 1.0, shown=True)
+    assert (budget.most, budget.in_danger) == pytest.approx((most, in_danger))
+
+
+@pytest.mark.parametrize(
+    ("before", "allowed"),
+    [(None, [20.0]), (400.0, [20.0, 340.0]), (50.0, [20.0])],
+    ids=["nothing of ours is set", "we saved", "we paid"],
+)
+def test_what_we_saved_pays_for_a_session_that_costs_more_if_members_crash_often(
+    before: float | None, allowed: list[float]
+) -> None:
+    """Where evictions are shown: it then costs no more than what stood before does at most."""
+    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 30.0)
+    earlier = None if before is None else dataclasses.replace(now, net_per_day=before, crash_doubt_per_day=40.0)
+    longer = np.array([20.0, 340.0, 341.0])
+    assert longer[Budget(now, earlier, 1.0, shown=True).allows_doubt(100.0 + longer, longer)].tolist() == allowed
+    assert longer[Budget(now, earlier, 1.0, shown=False).allows_doubt(100.0 + longer, longer)].tolist() == [20.0]
 
 
 def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:
@@ -453,7 +496,7 @@ def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_p
     now = CostPoint(asked.current, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 0.0)
     best = CostPoint(longer, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, doubt)
     cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
-    price = improvement.objective_price(cost_cache, now, Choice(best, seconds(45), seconds(60)), 1.0)
+    price = improvement.objective_price(cost_cache, spend(now, 1.0), Choice(best, seconds(45), seconds(60)))
     sentence = answer_sentences.left(now, best, 1.0, price, shown=shown)
     assert ("more than what is set" in sentence) is (share is not None)
     assert ("own record does not show" in sentence) is not shown
@@ -466,6 +509,19 @@ def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_p
     assert facts(sentence)["costsMore"] == pytest.approx(share)
     assert facts(sentence)["longerSession"] == "1m"
     assert ("if members crash as often as they may" in sentence) is is_of_crashes
+    assert "before the operator's changes" not in sentence
+
+
+def test_a_price_says_what_it_is_measured_by() -> None:
+    """What stood before our changes costs less than what is set: a tenth more than that is paid already."""
+    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
+    best = dataclasses.replace(now, net_per_day=105.0, evictions_per_month=0.1)
+    cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
+    budget = Budget(now, dataclasses.replace(now, net_per_day=90.0), 1.0, shown=True)
+    price = improvement.objective_price(cost_cache, budget, Choice(best, seconds(45), seconds(60)))
+    assert price is not None
+    sentence = answer_sentences.left(now, best, 1.0, price, shown=True)
+    assert "at most 10% more than the values before the operator's changes are paid for it" in sentence
 
 
 def test_where_no_values_are_sure_to_meet_an_objective_there_is_no_price() -> None:
@@ -473,5 +529,5 @@ def test_where_no_values_are_sure_to_meet_an_objective_there_is_no_price() -> No
     now = CostPoint(question().current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
     free = dataclasses.replace(now, net_per_day=0.0)
     cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
-    assert improvement.objective_price(cost_cache, now, Infeasible("none"), 1.0) is None
-    assert improvement.objective_price(cost_cache, free, Choice(now, seconds(45), seconds(60)), 1.0) is None
+    assert improvement.objective_price(cost_cache, spend(now, 1.0), Infeasible("none")) is None
+    assert improvement.objective_price(cost_cache, spend(free, 1.0), Choice(now, seconds(45), seconds(60))) is None

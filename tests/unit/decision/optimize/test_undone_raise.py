@@ -1,13 +1,18 @@
 """State in, answer out: a raise of S that turned out to cost far more than may be paid for an objective is undone."""
 
 import dataclasses
+import math
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision.optimize import tuning
-from heartbeat_tuner.decision.optimize.questions import Answer, Question, before_raise
+from heartbeat_tuner.decision.optimize import improvement, tuning
+from heartbeat_tuner.decision.optimize.guard import Budget
+from heartbeat_tuner.decision.optimize.questions import Answer, Question, baseline
+from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Range
 from heartbeat_tuner.domain.reasons import Reason
@@ -24,7 +29,7 @@ BEFORE = dataclasses.replace(RAISED, session_timeout=seconds(10))
 
 def asked(before: LivenessSettings | None, **fields: object) -> Question:
     """Return the question of a group whose session we raised."""
-    return question(OFTEN_DEAD, **{"current": RAISED, "before_raise": before, **fields})
+    return question(OFTEN_DEAD, **{"current": RAISED, "baseline": before, **fields})
 
 
 def session(answer: Answer) -> timedelta | None:
@@ -89,16 +94,44 @@ def test_with_less_than_a_week_it_is_only_recommended() -> None:
     assert answer.only_recommend
 
 
-def test_a_raise_is_ours_and_of_what_is_set() -> None:
-    """What somebody else has set since, a revert, and a change that lowered S are none."""
+def test_a_baseline_is_what_stood_before_the_first_of_our_changes() -> None:
+    """What somebody else has set since has none; where an older version noted none, it is of our last change."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
     ours = Application(values=RAISED, previous=BEFORE, at=at, workload_uid="uid", container="app", entries={})
     policy = dataclasses.replace(worlds.java_policy(), application=ours)
-    assert before_raise(policy, RAISED) == BEFORE
-    assert before_raise(policy, catalogue.client("java").defaults) is None
-    assert before_raise(dataclasses.replace(policy, application=None), RAISED) is None
-    for other in (
-        dataclasses.replace(ours, reverts=at),
-        dataclasses.replace(ours, previous=dataclasses.replace(RAISED, session_timeout=seconds(90))),
-    ):
-        assert before_raise(dataclasses.replace(policy, application=other), RAISED) is None
+    assert baseline(policy, RAISED) == BEFORE
+    assert baseline(policy, catalogue.client("java").defaults) is None
+    assert baseline(dataclasses.replace(policy, application=None), RAISED) is None
+    first = dataclasses.replace(BEFORE, session_timeout=seconds(90))
+    assert baseline(dataclasses.replace(policy, application=dataclasses.replace(ours, baseline=first)), RAISED) == first
+
+
+def test_a_session_that_we_lowered_is_not_undone() -> None:
+    """Only a raise is: what is shorter than before takes its own steps."""
+    longer = dataclasses.replace(RAISED, session_timeout=seconds(90))
+    shorter_beat = dataclasses.replace(longer, heartbeat_interval=seconds(3))
+    for before in (longer, shorter_beat):
+        assert session(tuning.answer(asked(before))) == session(tuning.answer(asked(None)))
+
+
+def test_a_saving_of_ours_pays_for_the_objective() -> None:
+    """Sessions that are sure to meet it cost more than what we set, and far less than what stood before us."""
+    quick = dataclasses.replace(RAISED, session_timeout=seconds(10))
+    slow = dataclasses.replace(RAISED, session_timeout=seconds(300))
+    evicted = dataclasses.replace(asked(None, evictions=6), current=quick)
+    assert session(tuning.answer(evicted)) is None
+    paid = tuning.answer(dataclasses.replace(evicted, baseline=slow))
+    assert paid.reason is Reason.DANGER
+    assert paid.objective_met
+    assert session(paid) == seconds(46)
+
+
+@pytest.mark.parametrize("endless", [{"net_per_day": math.inf}, {"crash_doubt_per_day": math.inf}])
+def test_what_stood_before_is_no_measure_where_its_cost_is_not_known(endless: dict[str, Any]) -> None:
+    """A cost without end would allow any price."""
+    evicted = asked(BEFORE, evictions=6)
+    rules, cost_cache = tuning.rules_and_costs(evicted)
+    now, before = cost_cache.at(evicted.current), cost_cache.at(BEFORE)
+    for cost, expected in ((before, before), (dataclasses.replace(before, **endless), None)):
+        costs = cast("CostCache", SimpleNamespace(at={BEFORE: cost}.__getitem__))
+        assert improvement.budget_of(evicted, costs, rules, now) == Budget(now, expected, 1.0, shown=True)
