@@ -244,7 +244,7 @@ def question_of(
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
-        baseline=baseline(inputs.policy, current),
+        baseline=None if inputs.group.consumer_protocol else baseline(inputs.policy, current),
     )
 
 
@@ -259,8 +259,7 @@ def _facts(inputs: DecisionInput) -> Facts | Unknown:
 
 def evidence_of(inputs: DecisionInput) -> EvictionEvidence | None:
     """Return what weeks of evictions say of the values that are set; None where nothing was counted with them yet."""
-    current = inputs.workload.current
-    settings = None if current is None else current.settings
+    settings = None if inputs.workload.current is None else inputs.workload.current.settings
     return eviction_evidence.since_the_change(inputs.history, inputs.policy, inputs.followed, settings, inputs.now)
 
 

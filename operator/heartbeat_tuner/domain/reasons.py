@@ -51,7 +51,7 @@ class Reason(enum.StrEnum):
     SETTINGS_NOT_IN_FORCE = "SettingsNotInForce"  # the members do not behave as members with these values do
     UNSOUND_SETTINGS = "UnsoundSettings"  # the group is quiet, but `check` reports an error in the values
     HEALTHY = "Healthy"  # no change is needed, and it is shown (95 %) that the objective is met
-    OBJECTIVE_TOO_COSTLY = "ObjectiveTooCostly"  # values meet the objective, at over a tenth more standstill than now
+    OBJECTIVE_TOO_COSTLY = "ObjectiveTooCostly"  # values meet the objective, at more standstill than is paid for it
     INFEASIBLE = "Infeasible"  # no value satisfies the group's needs and the limits of policy or broker together
     FEASIBLE = "Feasible"  # values exist that satisfy everything
 

@@ -44,6 +44,17 @@ def test_what_stood_before_the_first_of_our_changes_is_noted_with_each() -> None
         assert (written.previous, written.baseline) == (worlds.STORM, expected)
 
 
+def test_a_change_that_goes_on_keeps_what_stood_before_the_first_of_all() -> None:
+    """Not what stood in its second workload before it: that may be of an earlier change."""
+    storm, ours, theirs = worlds.storm(), worlds.settings("2s"), worlds.settings("3s")
+    begun = dataclasses.replace(OURS, values=worlds.settings(), previous=ours, baseline=theirs)
+    inputs = dataclasses.replace(storm, policy=dataclasses.replace(storm.policy, application=begun))
+    decision = dataclasses.replace(decide(storm), goes_on=True)
+    written = application_for(Decided(inputs, decision), NOW)
+    assert written is not None
+    assert (written.previous, written.baseline) == (worlds.STORM, theirs)
+
+
 def test_what_was_counted_is_noted_as_far_as_it_is_sure() -> None:
     """A model has to expect so much before the values are tried again."""
     before = EpisodeRate(1, 14.0, 0.002, 0.4)

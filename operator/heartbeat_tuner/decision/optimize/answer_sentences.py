@@ -62,10 +62,9 @@ def undone(before: CostPoint, now: CostPoint) -> Sentence:
         now: what is set.
     """
     return say(
-        "The change from sessionTimeout {before} to {after} costs {costsMore:.0%} more than what stood before, by what "
-        "is known now, and at most {paid:.0%} are paid for the objective",
+        "With the operator's changes since sessionTimeout {before} the group costs {costsMore:.0%} more than before "
+        "them, by what is known now, and at most {paid:.0%} are paid for the objective",
         before=before.settings.session_timeout,
-        after=now.settings.session_timeout,
         costsMore=Reading(now.net_per_day / before.net_per_day - 1.0),
         paid=guard.SAFETY_PRICE,
     )
@@ -123,13 +122,14 @@ def left(now: CostPoint, best: CostPoint, per_month: float, price: ObjectivePric
 
 def _price(price: ObjectivePrice) -> Sentence:
     """Say what it costs to meet the objective for sure, and the two ways out."""
+    is_of_those = price.follows_our_changes and not price.is_of_crashes
     return say(
         _PRICE,
         costs="may cost" if price.is_of_crashes else "costs",
         costsMore=Reading(price.share),
         how=", if members crash as often as they may" if price.is_of_crashes else "",
         paid=guard.IN_DOUBT if price.is_of_crashes else guard.SAFETY_PRICE,
-        measure="more than the values before the operator's changes " if price.follows_our_changes else "",
+        measure="more than the values before the operator's changes " if is_of_those else "",
         longerSession=price.values.session_timeout,
     )
 

@@ -44,10 +44,15 @@ def better(
 
 def budget_of(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> Budget:
     """Return what the group may cost to meet its objective."""
-    before = None if question.baseline is None else cost_cache.at(question.baseline)
-    if before is not None and not math.isfinite(before.net_per_day + before.crash_doubt_per_day):
-        before = None
+    before = _known(cost_cache, question.baseline)
     return Budget(now, before, question.objective.max_false_evictions_per_month, shown=rules.upwards)
+
+
+def _known(cost_cache: CostCache, settings: LivenessSettings | None) -> CostPoint | None:
+    """Return what values cost; None where that is beyond all that can be computed."""
+    point = None if settings is None else cost_cache.at(settings)
+    is_known = point is not None and math.isfinite(point.net_per_day + point.crash_doubt_per_day)
+    return point if is_known else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +84,9 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
         return None
     before = dataclasses.replace(before, max_poll_interval=question.current.max_poll_interval)
     earlier, cost_of_before = dataclasses.replace(rules, current=before), cost_cache.at(before)
-    if not 0.0 < (1.0 + guard.TOO_COSTLY) * cost_of_before.net_per_day < now.net_per_day:
+    whole = budget_of(question, cost_cache, rules, now).before  # with the M of then: it is what may be paid more than
+    measure = max(cost_of_before.net_per_day, 0.0 if whole is None else whole.net_per_day)
+    if not 0.0 < (1.0 + guard.TOO_COSTLY) * measure < now.net_per_day:
         return None  # of a cost of nothing there is no share
     costs = CostCache(cost_cache.profile, earlier)
     choice = search.choose(costs, earlier, question.objective.max_false_evictions_per_month)
@@ -165,7 +172,8 @@ def _of_static(cost_cache: CostCache, rules: Rules, budget: Budget, new: CostPoi
     restarts = dataclasses.replace(cost_cache.profile.restarts, law=USUAL_RESTARTS.law)
     crashes = dataclasses.replace(cost_cache.profile.crashes, law=USUAL_CRASHES.law)
     usual = CostCache(dataclasses.replace(cost_cache.profile, restarts=restarts, crashes=crashes), rules)
-    usual_budget = dataclasses.replace(budget, now=usual.at(now.settings))
+    before = _known(usual, None if budget.before is None else budget.before.settings)
+    usual_budget = dataclasses.replace(budget, now=usual.at(now.settings), before=before)
     candidates = [new]
     unmoved = dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout)
     floor, ceiling = rules.session(unmoved)

@@ -128,7 +128,7 @@ class Question:
 def baseline(policy: Policy, current: LivenessSettings) -> LivenessSettings | None:
     """Return what stood before the first of our changes that led to what is set; None where somebody else set that.
 
-    Where an older version noted no more than our last change, it is what stood before that.
+    Where an older version noted no more than our last change, it is what stood before that; a revert has none then.
 
     Args:
         policy: with our last change.
@@ -137,7 +137,7 @@ def baseline(policy: Policy, current: LivenessSettings) -> LivenessSettings | No
     change = policy.application
     if change is None or change.values != current:
         return None
-    return change.baseline or change.previous
+    return change.baseline or (change.previous if change.reverts is None else None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -512,16 +512,21 @@ def test_the_price_of_an_objective_is_told_where_it_is_expected_missed_and_not_p
     assert "before the operator's changes" not in sentence
 
 
-def test_a_price_says_what_it_is_measured_by() -> None:
+@pytest.mark.parametrize(("net", "doubt", "is_of_crashes"), [(105.0, 0.0, False), (95.0, 30.0, True)])
+def test_a_price_says_what_it_is_measured_by(net: float, doubt: float, *, is_of_crashes: bool) -> None:
     """What stood before our changes costs less than what is set: a tenth more than that is paid already."""
-    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
-    best = dataclasses.replace(now, net_per_day=105.0, evictions_per_month=0.1)
+    asked = with_session(question(), 45)
+    now = CostPoint(asked.current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
+    longer = dataclasses.replace(asked.current, session_timeout=seconds(60))
+    best = CostPoint(longer, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, doubt)
     cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
     budget = Budget(now, dataclasses.replace(now, net_per_day=90.0), 1.0, shown=True)
     price = improvement.objective_price(cost_cache, budget, Choice(best, seconds(45), seconds(60)))
     assert price is not None
+    assert price.is_of_crashes is is_of_crashes
     sentence = answer_sentences.left(now, best, 1.0, price, shown=True)
-    assert "at most 10% more than the values before the operator's changes are paid for it" in sentence
+    measure = "at most 10% more than the values before the operator's changes are paid for it"
+    assert (measure in sentence) is not is_of_crashes
 
 
 def test_where_no_values_are_sure_to_meet_an_objective_there_is_no_price() -> None:

@@ -43,7 +43,7 @@ def test_a_raise_that_costs_far_more_than_its_objective_is_worth_is_undone() -> 
     assert said(undone) == (Verdict.CHANGE, Reason.CHEAPER)
     assert session(undone) == seconds(10)
     assert undone.objective_met is False
-    assert "sessionTimeout 10s to 1m costs 792% more than what stood before" in undone.message
+    assert "changes since sessionTimeout 10s the group costs 792% more than before them" in undone.message
     assert session(left) == seconds(51), "what is sure to meet the objective, at whatever price"
     assert undone.new is not None
     assert left.new is not None
@@ -103,7 +103,11 @@ def test_a_baseline_is_what_stood_before_the_first_of_our_changes() -> None:
     assert baseline(policy, catalogue.client("java").defaults) is None
     assert baseline(dataclasses.replace(policy, application=None), RAISED) is None
     first = dataclasses.replace(BEFORE, session_timeout=seconds(90))
-    assert baseline(dataclasses.replace(policy, application=dataclasses.replace(ours, baseline=first)), RAISED) == first
+    for revert in (None, at):
+        noted = dataclasses.replace(ours, baseline=first, reverts=revert)
+        assert baseline(dataclasses.replace(policy, application=noted), RAISED) == first
+    reverted = dataclasses.replace(policy, application=dataclasses.replace(ours, reverts=at))
+    assert baseline(reverted, RAISED) is None, "what was taken back is no measure"
 
 
 def test_a_session_that_we_lowered_is_not_undone() -> None:
@@ -135,3 +139,16 @@ def test_what_stood_before_is_no_measure_where_its_cost_is_not_known(endless: di
     for cost, expected in ((before, before), (dataclasses.replace(before, **endless), None)):
         costs = cast("CostCache", SimpleNamespace(at={BEFORE: cost}.__getitem__))
         assert improvement.budget_of(evicted, costs, rules, now) == Budget(now, expected, 1.0, shown=True)
+
+
+def test_a_raise_that_a_lower_poll_limit_paid_for_is_not_undone_for_its_price() -> None:
+    """Else both are written in turn: a raise where evictions are counted, and back once none are."""
+    hangs = dataclasses.replace(OFTEN_DEAD, hangs=happening(0.5, 100_000.0))
+    dear = dataclasses.replace(BEFORE, session_timeout=seconds(10), max_poll_interval=timedelta(minutes=30))
+    lowered = dataclasses.replace(dear, max_poll_interval=timedelta(minutes=5))
+    evicted = dataclasses.replace(question(hangs), current=lowered, baseline=dear, evictions=6)
+    raised = tuning.answer(evicted).target
+    assert raised is not None
+    assert raised.session_timeout > seconds(10)
+    calm = tuning.answer(dataclasses.replace(evicted, current=raised, evictions=0))
+    assert calm.target is None or calm.target.session_timeout > seconds(10)
