@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients.client import Protocol
-from heartbeat_tuner.decision import next_workload, workload_parts
+from heartbeat_tuner.decision import derived, next_workload, workload_parts
 from heartbeat_tuner.decision.at_broker import client_poll_limit, group_bounds
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.kafka_groups import GroupConfig
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, changed
-from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.policies import Application, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.domain.verifications import FollowedChange
@@ -179,6 +180,18 @@ def test_what_a_model_knows_of_handlers_is_written_into_the_pods() -> None:
     assert decision.forecast is not None
     assert decision.forecast.new is not None
     assert decision.forecast.new.evictions_upper < 1.0 < decision.forecast.now.evictions_upper
+
+
+def test_what_stood_before_our_changes_is_no_measure_there() -> None:
+    """S and H may have been changed since at the broker, without a note in the workload."""
+    inputs = case("cheaper")
+    note = Application(current(inputs), worlds.java_settings("50s"), worlds.NOW, inputs.workload.uid, "app")
+    inputs = dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, application=note))
+    classic = dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=False))
+    for noted, expected in ((inputs, None), (classic, note.previous)):
+        question = derived.question_of(noted, None, current(noted))
+        assert isinstance(question, Question)
+        assert question.baseline == expected
 
 
 def test_what_costs_no_rollout_comes_first() -> None:
