@@ -175,7 +175,7 @@ class Budget:
 
     @property
     def most(self) -> float:
-        """The most net cost otherwise: no more than now, but where the objective is more likely missed than not.
+        """The most net cost otherwise: that of now, unless the objective is more likely missed than not.
 
         An average may lie far above that: few groups in which it happens often make it, and the others would pay for
         nothing.
