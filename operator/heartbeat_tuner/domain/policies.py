@@ -153,7 +153,7 @@ class TakenBack:
     Attributes:
         application: the write that they are of.
         seen: when that was noticed.
-        generation: of the policy at that time.
+        generation: of the policy at that time, for which nothing is written where `spec` is empty.
         by: the manager that has the values now; empty where nobody has.
         spec: the fingerprint of what the policy asked for then, for which nothing is written; empty if not noted.
     """

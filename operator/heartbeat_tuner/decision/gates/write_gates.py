@@ -223,7 +223,7 @@ def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding |
         return record_consent.hold(inputs.record, current.settings, change.target)
     days = guard.SURE_DAYS
     sentence = say(
-        "what only saves is written from {days:g} days of history on: until then it is recommended", days=days
+        "what no danger demands is written from {days:g} days of history on: until then it is recommended", days=days
     )
     return Finding(Reason.TOO_LITTLE_DATA, sentence)
 

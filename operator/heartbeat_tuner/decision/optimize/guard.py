@@ -41,8 +41,8 @@ IN_DOUBT: Final = 0.20
 """So much may a longer session cost if members crash as often as they may (95 %)."""
 
 TOO_COSTLY: Final = 0.20
-"""A raise of S is undone where what is set costs so much more than what stood before it: twice what may be paid, or two
-models that differ by chance would write the values back and forth."""
+"""A raise of S is undone where what is set costs so much more than what stood before our changes: twice what may be
+paid, or two models that differ by chance would write the values back and forth."""
 
 RESTORED: Final = 0.5
 """At most this part of the evictions may be left after that, or the next fit would ask for the next small step."""
