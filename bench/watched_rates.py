@@ -2,9 +2,9 @@
 
 `python -m bench.watched_rates`: 200 groups at a session of 10 s, 14 days, each with a rate of its own, in one
 namespace. An eviction counts as certain only if a description shows the member out of its group: it is away for 12 s on
-average, and described every `--look-every` seconds, 5 as for so many groups. What was counted is scraped, cut into the
-windows of the fit, counted and fitted by the fit's own parts, without Prometheus and Spark. `watched_chance` says
-beside it what chance alone leaves, over many draws.
+average, and described every `--look-every` seconds, 5 as for so many groups. Others count as unseen. What was counted
+is scraped, cut into the windows of the fit, counted and fitted by the fit's own parts, without Prometheus and Spark.
+`watched_chance` says beside it what chance alone leaves, over many draws, and what becomes of it in other worlds.
 """
 
 import argparse
@@ -22,7 +22,6 @@ from typing import Any, Final
 import pyarrow as pa
 
 from bench import watched_chance
-from bench.watched_chance import World
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.models import model_estimate
 from heartbeat_tuner.fitting.prometheus import counting, slices
@@ -49,11 +48,12 @@ _DAY_S: Final = 86_400.0
 
 @dataclasses.dataclass(frozen=True)
 class TrueGroup:
-    """A group: its rate a member-day, and when each of its members was evicted and seen to be, in Unix seconds."""
+    """A group: its rate a member-day, and when each of its members was evicted, seen or unseen, in Unix seconds."""
 
     name: str
     rate: float
     seen_s: tuple[tuple[float, ...], ...]
+    unseen_s: tuple[tuple[float, ...], ...] = ()
 
     @property
     def events(self) -> int:
@@ -68,17 +68,20 @@ def truth(seed: int, look_every_s: float) -> list[TrueGroup]:
     groups = []
     for number in range(GROUPS):
         rate = low * (high / low) ** chance.random()
-        members = [tuple(_seen(chance, rate, start_s, look_every_s)) for _ in range(chance.randint(2, 4))]
-        groups.append(TrueGroup(f"group-{number}", rate, tuple(members)))
+        members = [list(_evicted(chance, rate, start_s, look_every_s)) for _ in range(chance.randint(2, 4))]
+        seen, unseen = (
+            tuple(tuple(at_s for at_s, is_caught in member if is_caught is wanted) for member in members)
+            for wanted in (True, False)
+        )
+        groups.append(TrueGroup(f"group-{number}", rate, seen, unseen))
     return groups
 
 
-def _seen(chance: random.Random, rate: float, start_s: float, look_every_s: float) -> Iterator[float]:
-    """Yield when a member is evicted, as far as a description shows it out of its group."""
+def _evicted(chance: random.Random, rate: float, start_s: float, look_every_s: float) -> Iterator[tuple[float, bool]]:
+    """Yield when a member is evicted, and whether a description shows it out of its group."""
     at_s = chance.expovariate(rate) * _DAY_S
     while at_s < DAYS * _DAY_S:
-        if chance.random() * look_every_s < chance.expovariate(1 / AWAY_S):
-            yield start_s + at_s
+        yield start_s + at_s, chance.random() * look_every_s < chance.expovariate(1 / AWAY_S)
         at_s += chance.expovariate(rate) * _DAY_S
 
 
@@ -94,10 +97,11 @@ def exported(groups: Sequence[TrueGroup], window: SliceWindow) -> tuple[list[Ser
         session = {**labels, "__name__": "heartbeat_tuner_policy_session_timeout_seconds", "values": "set"}
         policies += [Series(info, Samples(times_s, sessions)), Series(session, Samples(times_s, sessions))]
         own = {**labels, "__name__": "heartbeat_tuner_group_evictions_total", "group": group.name}
-        for number, seen_s in enumerate(group.seen_s):
-            values = array("d", [float(bisect_right(seen_s, at_s)) for at_s in times_s])
-            pod = {**own, "pod": f"{group.name}-{number}", "certainty": "certain"}
-            counts.append(Series(pod, Samples(times_s, values)))
+        for certainty, members in (("certain", group.seen_s), ("unseen", group.unseen_s)):
+            for number, evicted_s in enumerate(members):
+                values = array("d", [float(bisect_right(evicted_s, at_s)) for at_s in times_s])
+                pod = {**own, "pod": f"{group.name}-{number}", "certainty": certainty}
+                counts.append(Series(pod, Samples(times_s, values)))
     return counts, policies
 
 
@@ -144,10 +148,12 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=watched_chance.DRAWS, help="of the groups, for what chance leaves")
     asked = parser.parse_args()
     began_s = time.process_time()
-    world = World(GROUPS, DAYS, *RATES, AWAY_S, FACTOR)
     groups = truth(asked.seed, asked.look_every)
     report = {"look_every_s": asked.look_every, "seed": asked.seed, **figures(groups, fitted(groups))}
-    report["by_chance"] = watched_chance.figures(world, asked.look_every, (FEW, MANY), draws=asked.draws)
+    report["by_chance"] = {
+        name: watched_chance.figures(world, asked.look_every, (FEW, MANY), draws=asked.draws)
+        for name, world in watched_chance.WORLDS.items()
+    }
     report["cpu_s"] = round(time.process_time() - began_s, 1)
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=1) + "\n")

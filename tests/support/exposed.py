@@ -29,7 +29,10 @@ WATCHED = (
     *(MetricPoint(GROUP_MEMBERS, ("orders", where), 1.0) for where in ("inside", "unclear", "outside")),
     MetricPoint(GROUP_REBALANCES, ("orders",), 2.0),
     MetricPoint(GROUP_REBALANCE_TIME, ("orders",), 5.0),
-    *(MetricPoint(GROUP_EVICTIONS, ("orders", "orders-0", certainty), 1.0) for certainty in ("certain", "doubtful")),
+    *(
+        MetricPoint(GROUP_EVICTIONS, ("orders", "orders-0", certainty), 1.0)
+        for certainty in ("certain", "doubtful", "unseen")
+    ),
 )
 """What the group watcher shows of a group with one pod."""
 

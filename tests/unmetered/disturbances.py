@@ -82,12 +82,13 @@ def _line(
     try:
         is_ok = act(trial, log)
         await_cycles(operator, 2)
-        certain, doubtful = trial.counted("certain"), trial.counted("doubtful")
+        certain, doubtful, unseen = (trial.counted(certainty) for certainty in ("certain", "doubtful", "unseen"))
     finally:
         trial.team.delete()
     return {
         "evictions_seen": certain,
         "doubtful": doubtful,
+        "unseen": unseen,
         "false_alarms": certain,
         "ok": is_ok and certain <= alarms,
     }

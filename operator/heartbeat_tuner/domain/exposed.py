@@ -172,8 +172,9 @@ GROUP_REBALANCE_TIME: Final = Family(
 )
 GROUP_EVICTIONS: Final = Family(
     "evictions_total",
-    "Members of a living pod that left the group and came back since this replica leads: evictions for silence, or "
-    "doubtful ones that something else may explain.",
+    "Members of a living pod that left the group and came back since this replica leads: evictions for silence "
+    "(certain), absences that something else may explain (doubtful), and new member ids between two descriptions "
+    "(unseen).",
     ("group", "pod", "certainty"),
     GROUP_PREFIX,
     counts=True,

@@ -25,8 +25,11 @@ PLANNED_REBALANCE: Final = "plannedRebalance"
 UNPLANNED_REBALANCE: Final = "unplannedRebalance"
 
 EVICTION: Final = "eviction"
+
+UNSEEN_REJOIN: Final = "unseenRejoin"
 """What the rows of a model call the quantities. The value of an eviction is what the absence that ended in it surely
-outlasted: the absence itself is not among the values of `ABSENCE`, for nobody saw its end."""
+outlasted: the absence itself is not among the values of `ABSENCE`, for nobody saw its end. Unseen rejoins have no
+value, and no model: they say how many evictions the group watcher may have missed."""
 
 OF_THE_GROUP: Final = frozenset({OUTAGE, REBALANCE_LATENCY, PLANNED_REBALANCE, UNPLANNED_REBALANCE})
 """Those that happen to the group as one: their rates are a day of the group, of the others a day of a member."""
@@ -158,6 +161,7 @@ class Quantities:
         restarts: how long members were away whose pod was replaced by another one, or by a new one of its name.
         crashes: how long those were whose container was started again in its pod.
         evictions: of members, where absences show as missing beats, and so not those that ended in one.
+        unseen_rejoins: new member ids that came between two descriptions, of groups whose evictions these show.
     """
 
     absences: Measured | Unknown
@@ -169,3 +173,4 @@ class Quantities:
     restarts: Measured | Unknown
     crashes: Measured | Unknown
     evictions: Evictions | Unknown
+    unseen_rejoins: Evictions | Unknown

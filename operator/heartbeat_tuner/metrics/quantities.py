@@ -24,6 +24,7 @@ from heartbeat_tuner.metrics.measured import (
     RESTART_DOWNTIME,
     SHOW_OUTAGES,
     UNPLANNED_REBALANCE,
+    UNSEEN_REJOIN,
     Evictions,
     Measured,
     Observation,
@@ -68,6 +69,8 @@ def measured(
         crashes=_downtimes(observed, restarts, in_place=True),
         evictions=described_evictions.evictions(observed, session_s)
         or lost_sessions.evictions(observed, beats, session_s, shown),
+        unseen_rejoins=described_evictions.unseen_rejoins(observed)
+        or Unknown(Reason.NO_SERIES, "the group watcher does not count new member ids between two descriptions"),
     )
 
 
@@ -113,6 +116,7 @@ def _named(quantities: Quantities) -> Iterator[tuple[str, Measured | Rebalances 
         (PLANNED_REBALANCE, quantities.rebalances),
         (UNPLANNED_REBALANCE, quantities.rebalances),
         (EVICTION, quantities.evictions),
+        (UNSEEN_REJOIN, quantities.unseen_rejoins),
     )
     for name, values in named:
         if not isinstance(values, Unknown):

@@ -106,6 +106,11 @@ class Quantity(enum.Enum):
         ValueKind.COUNTER,
         Scope.PROCESS,
     )
+    UNSEEN_REJOINS = (
+        "new member ids of living pods between two of the broker's descriptions",
+        ValueKind.COUNTER,
+        Scope.PROCESS,
+    )
     SCRAPED = ("whether a scrape succeeded", ValueKind.GAUGE, Scope.PROCESS)
     SCRAPE_TIME = ("how long a scrape took", ValueKind.GAUGE, Scope.PROCESS)
     POD_STARTED = ("when a pod was started", ValueKind.INSTANT, Scope.PROCESS)

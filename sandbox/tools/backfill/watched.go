@@ -4,8 +4,8 @@ import "github.com/prometheus/prometheus/model/labels"
 
 // watched is what the operator exports of a pod whose client exports nothing: new ids, as its group watcher counts them.
 type watched struct {
-	certain, doubtful          []int64 // when each was counted
-	certainSeries, otherSeries *series
+	certain, unseen             []int64 // when each was counted
+	certainSeries, unseenSeries *series
 }
 
 // shown is what the operator exports of a group's policy.
@@ -22,7 +22,7 @@ func (g *group) see(one *pod, away span) {
 	if firstAfter(away.from, phase, every) < away.until {
 		one.watched.certain = append(one.watched.certain, back)
 	} else {
-		one.watched.doubtful = append(one.watched.doubtful, back)
+		one.watched.unseen = append(one.watched.unseen, back)
 	}
 }
 
@@ -52,11 +52,11 @@ func (g *group) scrapeOperator(from, to int64) {
 			counter := func(certainty string) *series {
 				return with("heartbeat_tuner_group_evictions_total", "group", g.spec.Group, "pod", one.name, "certainty", certainty)
 			}
-			w.certainSeries, w.otherSeries = counter("certain"), counter("doubtful")
+			w.certainSeries, w.unseenSeries = counter("certain"), counter("unseen")
 		}
 		for at := firstAfter(max(from, one.created), g.interval/3, g.interval); at < min(to, one.gone); at += g.interval {
 			w.certainSeries.append(at, upTo(w.certain, at))
-			w.otherSeries.append(at, upTo(w.doubtful, at))
+			w.unseenSeries.append(at, upTo(w.unseen, at))
 		}
 	}
 }

@@ -19,11 +19,11 @@ import pyarrow as pa
 from heartbeat_tuner.clients.catalogue import CLIENTS
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
-from heartbeat_tuner.fitting.models import day_counts, event_rates
+from heartbeat_tuner.fitting.models import day_counts, event_rates, unseen_evictions
 from heartbeat_tuner.fitting.models.day_counts import Age, DayCounts
 from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
 from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
-from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE, POLL_GAP
+from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE, POLL_GAP, UNSEEN_REJOIN
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails import day_weights
 from heartbeat_tuner.tails.fit import tail_estimate
@@ -31,6 +31,7 @@ from heartbeat_tuner.tails.fit.tail_estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, medians_s
 from heartbeat_tuner.tails.pool import LEAST_ALIKE, Pool
+from heartbeat_tuner.tails.rates import Rate
 
 _Kind = TypeVar("_Kind", str, tuple[str, str])
 
@@ -98,18 +99,16 @@ def _quantities(series: DaySeries, spans: Mapping[Place, LineSpan], aged: Age) -
         if spans[group].client == client:
             numbers.setdefault(quantity, {})[group] = number
     witnessed = _witnessed(numbers.get(POLL_GAP, {}), aged)
-    for name in sorted(numbers):
+    for name in sorted(numbers.keys() - {UNSEEN_REJOIN}):
         clients = [spans[group].client for group in numbers[name]]
-        unended = numbers.get(EVICTION, {}) if name == ABSENCE else {}
-        for group, model in _of_quantity(name, numbers[name], unended, witnessed, clients, aged):
+        for group, model in _of_quantity(name, numbers, witnessed, clients, aged):
             models[group][name] = model
     return models
 
 
 def _of_quantity(
     name: str,
-    groups: Mapping[Place, int],
-    unended: Mapping[Place, int],
+    numbers: Mapping[str, Mapping[Place, int]],
     witnessed: Collection[Place],
     clients: Sequence[str],
     aged: Age,
@@ -118,12 +117,12 @@ def _of_quantity(
 
     Args:
         name: of the quantity.
-        groups: with the numbers of their series.
-        unended: likewise, of values of this quantity whose end nobody saw.
+        numbers: of the series of each quantity, by group.
         witnessed: groups whose absences show whatever became of the member.
         clients: the library of each group.
         aged: what days are worth.
     """
+    groups, unended = numbers[name], numbers.get(EVICTION, {}) if name == ABSENCE else {}
     seen = day_counts.counted(groups, unended, aged, has_regimes=name in _WITH_REGIMES)
     whole, weighed = seen.whole, seen.weighed
     strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
@@ -132,7 +131,7 @@ def _of_quantity(
         Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
     )
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
-    rates = event_rates.rates_of(name, values, member_days, group_days, homes=homes)
+    rates = _rates(name, numbers, seen, aged, homes)
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
@@ -156,6 +155,21 @@ def _of_quantity(
                 regime_since=seen.regimes[row],
             ),
         )
+
+
+def _rates(
+    name: str,
+    numbers: Mapping[str, Mapping[Place, int]],
+    seen: DayCounts,
+    aged: Age,
+    homes: npt.NDArray[np.int64],
+) -> Sequence[Rate | None]:
+    """Return how often the events of a quantity come in every group that has lines of it."""
+    events, member_days = seen.whole.sum(axis=1), seen.member_days
+    if name == EVICTION:
+        unseen = numbers.get(UNSEEN_REJOIN, {})
+        events, member_days = unseen_evictions.exposed(numbers[name], seen, unseen, aged, homes)
+    return event_rates.rates_of(name, events, member_days, seen.group_days, homes=homes)
 
 
 def _witnessed(gaps: Mapping[Place, int], aged: Age) -> Collection[Place]:

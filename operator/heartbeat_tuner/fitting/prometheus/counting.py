@@ -43,6 +43,9 @@ OF_MEMBERS: Final = (
 )
 """What measuring needs of consumers; what a record or `doctor` tells beside is not read."""
 
+OF_GROUP_WATCHER: Final = (Quantity.EVICTIONS_SEEN, Quantity.UNSEEN_REJOINS)
+"""What it needs of groups whose clients show nothing."""
+
 CONVENTIONS: Final = (*known_conventions.OF_GROUPS, GROUP_WATCHER)
 """Whose series are read. The group watcher's count for groups whose clients show nothing."""
 

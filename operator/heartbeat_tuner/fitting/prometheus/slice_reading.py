@@ -151,7 +151,7 @@ class Asker:
         window = time_slice.window
         parts = [Part(time_slice.namespaces, window.read_since, window.read_until)]
         series: list[Series] = []
-        for quantity in (*counting.OF_MEMBERS, Quantity.EVICTIONS_SEEN):
+        for quantity in (*counting.OF_MEMBERS, *counting.OF_GROUP_WATCHER):
             parts = await self._asked(series, *_names(quantity, counting.CONVENTIONS), parts)
         pods = counting.pods_in(series)
         around: list[Series] = []

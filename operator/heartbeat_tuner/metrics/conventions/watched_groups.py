@@ -48,6 +48,7 @@ GROUP_WATCHER: Final = Convention(
     metrics=(
         Metric(Quantity.EVICTIONS_SEEN, _EVICTIONS, matchers=(("certainty", "certain"),)),
         Metric(Quantity.DOUBTFUL_EVICTIONS, _EVICTIONS, matchers=(("certainty", "doubtful"),)),
+        Metric(Quantity.UNSEEN_REJOINS, _EVICTIONS, matchers=(("certainty", "unseen"),)),
     ),
     needed=(Quantity.EVICTIONS_SEEN, Quantity.DOUBTFUL_EVICTIONS),
     withheld=MappingProxyType(dict.fromkeys((Quantity.EVICTIONS_SEEN, Quantity.DOUBTFUL_EVICTIONS), _NOT_SCRAPED)),

@@ -46,12 +46,17 @@ class Certainty(enum.StrEnum):
     """The member was seen to be out of the group while its process lived, and nothing else explains it."""
     DOUBTFUL = "doubtful"
     """The process may have made another consumer, or may not have polled, or the coordinator was disturbed."""
+    UNSEEN = "unseen"
+    """No description shows the member out of its group, and nothing else is doubtful: an eviction between two of them,
+    or a consumer that was closed and made again."""
 
 
 class Doubt(enum.Enum):
     """Why a member that came back may not have been evicted for its silence."""
 
-    REOPENED = "no description shows the member out of the group: its consumer may have been closed and made again"
+    REOPENED = (
+        "no description shows the member out of the group, or a single one, as it shows consumers that are made again"
+    )
     LONG_AWAY = "it was out of the group for so long that its consumer was probably closed and made again"
     POLL_LIMIT = "it may have been in its group for longer than the poll limit, so it may have left without polling"
     YOUNG = "it was in its group for less than the session timeout, so nobody can have removed it for its silence"
@@ -69,15 +74,19 @@ class Rejoin:
         at: the description that shows it back.
         pod: the pod's name.
         doubts: why this may be no eviction for silence; none where it is certain.
+        missing: the first description without it; the one that shows it back where there was none.
     """
 
     at: datetime
     pod: str
     doubts: frozenset[Doubt]
+    missing: datetime
 
     @property
     def certainty(self) -> Certainty:
         """Whether anything but an eviction for silence explains it."""
+        if self.doubts == {Doubt.REOPENED}:
+            return Certainty.UNSEEN
         return Certainty.DOUBTFUL if self.doubts else Certainty.CERTAIN
 
 

@@ -181,9 +181,14 @@ def _rebalances(counts: _GroupCounts, group_id: str) -> Iterator[MetricPoint]:
 
 def _evictions(counts: _GroupCounts, view: GroupView) -> Iterator[MetricPoint]:
     for pod in view.pods[:MOST_PODS]:
-        for certainty in Certainty:
+        for certainty in _shown(view.group):
             count = counts.rejoins[pod.name, certainty]
             yield _point(exposed.GROUP_EVICTIONS, float(count), view.group.group_id, pod.name, certainty.value)
+
+
+def _shown(group: Group) -> Sequence[Certainty]:
+    """Return what evictions of a group may be called: who keeps its id, and is back unseen, shows nothing at all."""
+    return [certainty for certainty in Certainty if certainty is not Certainty.UNSEEN or not group.consumer_protocol]
 
 
 def _point(family: Family, number: float, *labels: str) -> MetricPoint:

@@ -189,7 +189,7 @@ async def test_only_pods_of_consumers_are_asked_about(series: list[Series]) -> N
     assert all(re.fullmatch(r"(orders|payments)-\d+-\d", pod) for pod in pods)
     nobody = Told([])
     assert not await counts(nobody)
-    assert len(nobody.requests) == len(counting.OF_MEMBERS) + 1
+    assert len(nobody.requests) == len(counting.OF_MEMBERS) + len(counting.OF_GROUP_WATCHER)
 
 
 async def test_many_pods_are_asked_about_in_lots() -> None:

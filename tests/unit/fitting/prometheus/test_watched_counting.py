@@ -10,7 +10,7 @@ from heartbeat_tuner.fitting.prometheus import counting
 from heartbeat_tuner.fitting.prometheus.counting import Cell
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
 from heartbeat_tuner.metrics.conventions import kafkajs_metrics
-from heartbeat_tuner.metrics.measured import EVICTION
+from heartbeat_tuner.metrics.measured import EVICTION, UNSEEN_REJOIN
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.tails import histogram
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
@@ -75,6 +75,18 @@ def test_certain_evictions_are_counted_with_the_session_that_they_outlasted() ->
         Cell("shop", "orders", "sarama", EVICTION, MEMBER_BLOCKS): 1920,
         Cell("shop", "orders", "sarama", EVICTION, GROUP_BLOCKS): 960,
     }
+
+
+def test_new_ids_that_no_description_explains_are_rows_of_their_own() -> None:
+    """How many evictions they stand for, the fit says."""
+    series = [
+        counter("orders", "orders-0", [3_000.0]),
+        counter("orders", "orders-0", [9_000.0, 50_000.0], certainty="unseen"),
+    ]
+    found = counted(series, policies("orders"))
+    assert found[Cell("shop", "orders", "sarama", EVICTION, int(histogram.bucket_of(SESSION_S)))] == 1
+    assert found[Cell("shop", "orders", "sarama", UNSEEN_REJOIN, int(histogram.bucket_of(0.0)))] == 2
+    assert found[Cell("shop", "orders", "sarama", UNSEEN_REJOIN, MEMBER_BLOCKS)] == 960
 
 
 def test_what_was_counted_before_the_window_is_of_another_one() -> None:

@@ -10,9 +10,9 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 BEGAN_S = 1_800_000_000.0 - 1_800_000_000.0 % BLOCK_S
 
 
-def exported(pod: str, *steps: tuple[float, float]) -> Series:
-    """Return a counter of certain evictions of one pod, by seconds since the beginning."""
-    labels = {"__name__": "heartbeat_tuner_group_evictions_total", "pod": pod, "certainty": "certain"}
+def exported(pod: str, *steps: tuple[float, float], certainty: str = "certain") -> Series:
+    """Return a counter of one pod, by seconds since the beginning."""
+    labels = {"__name__": "heartbeat_tuner_group_evictions_total", "pod": pod, "certainty": certainty}
     return Series.from_raw(labels, [(BEGAN_S + at_s, value) for at_s, value in steps])
 
 
@@ -39,3 +39,18 @@ def test_a_group_that_nobody_watched_has_no_evictions_and_not_none_of_them() -> 
     """Neither without the counters, nor with counters that were never scraped."""
     assert described_evictions.evictions({}, lambda _: 10.0) is None
     assert described_evictions.evictions({Quantity.EVICTIONS_SEEN: [exported("a")]}, lambda _: 10.0) is None
+
+
+def test_new_ids_between_two_descriptions_are_counted_apart() -> None:
+    """They outlasted nothing that anybody saw; where an older operator did not count them, they are not known."""
+    certain = exported("a", (0, 0), (100, 1))
+    unseen = exported("a", (0, 4), (100, 6), certainty="unseen")
+    both = {Quantity.EVICTIONS_SEEN: [certain], Quantity.UNSEEN_REJOINS: [unseen]}
+    found = described_evictions.unseen_rejoins(both)
+    assert found is not None
+    assert [(event.block_s - BEGAN_S, event.value_s) for event in found.events] == [(90, 0.0), (90, 0.0)]
+    assert [block_s - BEGAN_S for block_s in found.watched] == [0, 90]
+    seen = described_evictions.evictions(both, lambda _: 10.0)
+    assert seen is not None
+    assert [event.value_s for event in seen.events] == [10.0]
+    assert described_evictions.unseen_rejoins({Quantity.EVICTIONS_SEEN: [certain]}) is None

@@ -88,13 +88,59 @@ def test_a_member_that_was_out_of_the_group_and_is_back_was_evicted() -> None:
     assert [(new.pod, new.certainty) for new in watch.rejoins] == [(PODS[0].name, Certainty.CERTAIN)]
 
 
-def test_another_id_from_one_description_to_the_next_is_doubtful() -> None:
+def test_another_id_from_one_description_to_the_next_was_not_seen_to_be_evicted() -> None:
     """A consumer that was closed and made again shows the same."""
     watch = Watch()
     watch.see([FIRST, SECOND])
     watch.see([BACK, SECOND])
     assert watch.doubts == {Doubt.REOPENED}
-    assert watch.rejoins[0].certainty is Certainty.DOUBTFUL
+    assert watch.rejoins[0].certainty is Certainty.UNSEEN
+
+
+def reopened(watch: Watch, times: int) -> list[Member]:
+    """Show consumers of the first pod that are made again between two descriptions; return the members then."""
+    for number in range(times + 1):
+        watch.see([worlds.member(PODS[0], number), SECOND])
+    return [worlds.member(PODS[0], times), SECOND]
+
+
+@pytest.mark.parametrize(("times", "certainty"), [(2, Certainty.CERTAIN), (3, Certainty.UNSEEN)])
+def test_where_consumers_are_made_again_a_single_description_without_a_member_shows_no_eviction(
+    times: int, certainty: Certainty
+) -> None:
+    """It may have come between closing and joining; two descriptions without it are too long for that."""
+    watch = Watch()
+    reopened(watch, times)
+    watch.see([SECOND])
+    watch.see([worlds.member(PODS[0], 50), SECOND])
+    assert watch.rejoins[-1].certainty is certainty
+    watch.see([SECOND])
+    watch.see([SECOND])
+    watch.see([worlds.member(PODS[0], 51), SECOND])
+    assert watch.rejoins[-1].certainty is Certainty.CERTAIN
+
+
+def test_a_storm_of_which_descriptions_miss_most_is_a_storm() -> None:
+    """Up to five for each that one shows; what a brief one is called then does not count towards the ratio."""
+    watch = paused(Watch())
+    number = 1
+    for _ in range(5):
+        number += 1
+        watch.see([worlds.member(PODS[0], number), SECOND])
+    watch.see([SECOND])
+    watch.see([worlds.member(PODS[0], 100), SECOND])
+    assert [rejoin.certainty for rejoin in watch.rejoins] == [
+        Certainty.CERTAIN,
+        *[Certainty.UNSEEN] * 5,
+        Certainty.CERTAIN,
+    ]
+
+
+@pytest.mark.parametrize("doubt", [doubt for doubt in Doubt if doubt is not Doubt.REOPENED])
+def test_any_other_doubt_makes_it_doubtful(doubt: Doubt) -> None:
+    """Descriptions may have missed an eviction only where nothing else explains the new id."""
+    for doubts in ({doubt}, {doubt, Doubt.REOPENED}):
+        assert Rejoin(NOW, "orders-0", frozenset(doubts), NOW).certainty is Certainty.DOUBTFUL
 
 
 def test_a_poll_limit_makes_only_an_old_id_doubtful() -> None:

@@ -9,6 +9,7 @@ from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import GroupConfig, Member, UnreadableGroup
 from heartbeat_tuner.domain.liveness import CurrentSettings, ValueSource
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.metrics.group_events.group_event import Certainty
 from heartbeat_tuner.reconcile.gather.looks import Look
 from heartbeat_tuner.reconcile.group_watch import group_watcher
 from heartbeat_tuner.reconcile.group_watch.group_watcher import GroupWatcher
@@ -83,6 +84,18 @@ async def test_who_was_in_the_group_for_less_than_a_session_was_not_silent_for_o
     for seconds, members in ((0, [SECOND]), (5, [FIRST, SECOND]), (10, [SECOND]), (15, [BACK, SECOND])):
         show(watcher, seconds, members)
     assert evictions(await catch_up(watcher, 25, current=current)) == {("orders-0", certainty): 1.0}
+
+
+async def test_a_new_id_between_two_descriptions_is_unseen() -> None:
+    """Groups whose members keep their ids have no such count: who is back there between two of them shows nothing."""
+    watcher = GroupWatcher()
+    show(watcher, 0, [FIRST, SECOND])
+    show(watcher, 5, [BACK, SECOND])
+    assert evictions(await catch_up(watcher, 15)) == {("orders-0", "unseen"): 1.0}
+    watcher = GroupWatcher()
+    show_at_broker(watcher, 0, [FIRST], "consumer")
+    shown = {labels[2] for labels in await catch_up(watcher, 10) if labels[0] == exposed.GROUP_EVICTIONS.name}
+    assert shown == {"certain", "doubtful"}
 
 
 async def test_a_pod_that_is_gone_is_forgotten() -> None:
@@ -222,7 +235,7 @@ async def test_memory_is_bounded() -> None:
     assert points == {("last_look_timestamp_seconds",): at(999).timestamp()}
     assert len(watcher._waiting[PLACE]) == 0
     points = await catch_up(watcher, 1_010, pods=many)
-    assert len([name for name, *_ in points if name == "evictions_total"]) == 2 * group_watcher.MOST_PODS
+    assert len([name for name, *_ in points if name == "evictions_total"]) == len(Certainty) * group_watcher.MOST_PODS
 
 
 async def test_a_group_that_is_gone_has_no_members() -> None:
