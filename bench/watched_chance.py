@@ -25,7 +25,7 @@ from heartbeat_tuner.tails import rates
 
 Numbers = npt.NDArray[np.float64]
 
-DRAWS: Final = 300
+DRAWS: Final = 60
 _CENTRES: Final = 400
 _STEPS: Final = 10_001
 
