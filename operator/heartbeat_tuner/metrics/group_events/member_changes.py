@@ -24,7 +24,6 @@ from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Group, Member
 from heartbeat_tuner.metrics.group_events import process_ids
 from heartbeat_tuner.metrics.group_events.group_event import (
-    Certainty,
     Doubt,
     GroupEvent,
     GroupView,
@@ -44,10 +43,11 @@ MASS_REJOIN_AGAIN: Final = timedelta(minutes=10)
 """A broker restarts once: all members with new ids a second time within this are a storm."""
 
 UNSEEN_AT_LEAST: Final = 3
-UNSEEN_FOR_EACH_SEEN: Final = 5
+UNSEEN_FOR_EACH_MISSING: Final = 10
 """So many new ids that no description explains, and so many for each member that one shows out of its group, are no
-evictions: programs make their consumers again. Descriptions 15 s apart miss three evictions of four if members are
-back within 4 s on average."""
+evictions: programs make their consumers again. Such a consumer is out of its group for a tenth of a second (measured:
+confluent-kafka for Python, docs/design/0033). Descriptions 15 s apart miss four evictions of five if members are back
+within 3 s on average."""
 
 KEEPS_ID: Final = frozenset({Protocol.CONSUMER, Protocol.SHARE})
 """Kinds of groups (`Group.kind`) whose members have the same id again when they are back."""
@@ -71,7 +71,7 @@ class WatchedGroup:
             seen.
         quiet: the last description that shows no rebalance; None if there was none.
         moving: the first and the last description of the rebalance under way; None outside a rebalance.
-        seen: how many members were surely evicted.
+        missing: how many members a description showed out of their group, of which nothing else is doubtful.
         unseen: how many have a new id that no description explains.
     """
 
@@ -84,13 +84,13 @@ class WatchedGroup:
     mass_rejoin: datetime | None = None
     quiet: datetime | None = None
     moving: tuple[datetime, datetime] | None = None
-    seen: int = 0
+    missing: int = 0
     unseen: int = 0
 
     @property
     def reopens(self) -> bool:
         """Whether the programs of this group close their consumers and make them again."""
-        return self.unseen >= max(UNSEEN_AT_LEAST, UNSEEN_FOR_EACH_SEEN * self.seen + 1)
+        return self.unseen >= max(UNSEEN_AT_LEAST, UNSEEN_FOR_EACH_MISSING * self.missing + 1)
 
 
 def is_watched(group: Group) -> bool:
@@ -136,8 +136,8 @@ def observe(
         mass_rejoin=view.at if is_mass else before.mass_rejoin,
         quiet=quiet,
         moving=moving,
-        seen=before.seen + sum(1 for rejoin in rejoins if not rejoin.doubts),
-        unseen=before.unseen + sum(1 for rejoin in rejoins if _is_unexplained(rejoin)),
+        missing=before.missing + sum(1 for rejoin in rejoins if _is_brief(rejoin) and rejoin.missing < rejoin.at),
+        unseen=before.unseen + sum(1 for rejoin in rejoins if _is_brief(rejoin) and rejoin.missing == rejoin.at),
     )
     return after, (*rejoins, *rebalances)
 
@@ -145,15 +145,10 @@ def observe(
 def _doubted(rejoin: Rejoin, before: WatchedGroup, doubts: frozenset[Doubt]) -> Rejoin:
     """Return a member that came back with the doubts of all that did.
 
-    To join takes a consumer that is made again some tenths of a second, so now and then a single description shows it
-    out of its group.
+    Now and then a single description shows a consumer out of its group that is just being made again.
     """
     briefly = before.reopens and rejoin.missing == before.at
     return dataclasses.replace(rejoin, doubts=rejoin.doubts | doubts | ({Doubt.REOPENED} if briefly else set()))
-
-
-def _is_unexplained(rejoin: Rejoin) -> bool:
-    return rejoin.certainty is Certainty.UNSEEN and rejoin.missing == rejoin.at
 
 
 def _in_lives(
@@ -204,6 +199,11 @@ def _earliest(before: WatchedGroup, member_id: str, pod: Pod) -> datetime:
     if before.at is None or member_id in before.ids:
         return pod.started
     return max(before.at, pod.started)
+
+
+def _is_brief(rejoin: Rejoin) -> bool:
+    """Whether a member that came back was evicted or made again, though all of them at once perhaps."""
+    return rejoin.doubts <= {Doubt.REOPENED, Doubt.MASS_REJOIN}
 
 
 def _bygone(before: WatchedGroup, lives: Mapping[ProcessLife, Pod], group: Group) -> frozenset[str]:
