@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision import counted_evictions
-from heartbeat_tuner.decision.at_broker import group_bounds
+from heartbeat_tuner.decision.at_broker import group_bounds, last_write
 from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions, refuted_sessions
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard
-from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question, baseline
+from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.decision.step_order import needed
@@ -244,7 +244,7 @@ def question_of(
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
-        baseline=None if inputs.group.consumer_protocol else baseline(inputs.policy, current),
+        baseline=last_write.baseline(inputs.policy, inputs.group, current),
     )
 
 

@@ -1,4 +1,4 @@
-"""What became of a write into a group's configuration, by what the broker shows? Pure.
+"""What became of a write into a group's configuration, by what the broker shows, and what stood before it? Pure.
 
 The write was noted before it was done, and its answer may be lost. A broker may show the value before for a moment.
 """
@@ -7,7 +7,9 @@ import dataclasses
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.decision.optimize import questions
 from heartbeat_tuner.domain.kafka_groups import Group, GroupWrite
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 
 SHOWN_WITHIN: Final = timedelta(seconds=60)
@@ -49,3 +51,31 @@ def is_awaited(write: GroupWrite, group: Group, seen_at: datetime) -> bool:
     """Whether the broker may only not show our last write yet."""
     shows_before = group.config is not None and group.config.overrides == write.previous
     return shows_before and seen_at - write.at <= SHOWN_WITHIN
+
+
+def baseline(policy: Policy, group: Group, current: LivenessSettings) -> LivenessSettings | None:
+    """Return what stood before our changes, at the broker and in the pods; None where nothing of ours is set.
+
+    Of the writes at the broker only the last is remembered: what was in force before it stands for all of them. What a
+    revert left is nobody's saving, and no measure.
+
+    Args:
+        policy: with our last change of its pods, and our last write at the broker.
+        group: as it is described.
+        current: what is set.
+    """
+    if not group.consumer_protocol:
+        return questions.baseline(policy, current)
+    write, change, before = policy.group_write, policy.application, current
+    overrides = None if group.config is None else group.config.overrides
+    if write is not None and write.reverts is None and overrides == write.values:
+        session, interval = write.replaced.session_timeout, write.replaced.heartbeat_interval
+        before = dataclasses.replace(
+            before,
+            session_timeout=session or before.session_timeout,
+            heartbeat_interval=interval or before.heartbeat_interval,
+        )
+    if change is not None and change.reverts is None and change.values.max_poll_interval == current.max_poll_interval:
+        first = change.baseline or change.previous
+        before = dataclasses.replace(before, max_poll_interval=first.max_poll_interval)
+    return None if before == current else before

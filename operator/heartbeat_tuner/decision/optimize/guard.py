@@ -47,6 +47,9 @@ paid, or two models that differ by chance would write the values back and forth.
 RESTORED: Final = 0.5
 """At most this part of the evictions may be left after that, or the next fit would ask for the next small step."""
 
+NEARER: Final = 0.1
+"""Or at most this part, where no values are expected to meet the objective with room: ten times nearer is worth it."""
+
 RELIEF: Final = 0.30
 """So many fewer evictions must that bring."""
 
@@ -197,11 +200,14 @@ class Budget:
         return np.asarray(allowed)
 
     def restores(self, new: CostPoint) -> bool:
-        """Whether values bring a group to its objective that is expected to miss it, with room, within the budget."""
+        """Whether values bring a group to its objective, with room, or far nearer to it, within the budget.
+
+        The group is expected to miss it.
+        """
         return (
             self.now.evictions_per_month > self.per_month
             and new.evictions_per_month <= RESTORED * self.now.evictions_per_month
-            and likely(new, self.per_month)
+            and (likely(new, self.per_month) or new.evictions_per_month <= NEARER * self.now.evictions_per_month)
             and new.net_per_day <= self.most
         )
 

@@ -230,7 +230,8 @@ def _no_riskier(cost_cache: CostCache, rules: Rules, budget: Budget, *, is_safe_
 def _cheaper(cost_cache: CostCache, rules: Rules, budget: Budget, poll_limit: timedelta | None) -> Iterator[CostPoint]:
     """Return the cheapest values with one M that evict no more.
 
-    For each H they are the cheapest of all, of those likely to be safe, and of those that also halve the evictions.
+    For each H they are the cheapest of all, of those likely to be safe, of those that also halve the evictions, and of
+    those that leave a tenth of them.
     """
     now = budget.now
     answer = search.tables(cost_cache, rules, poll_limit)
@@ -239,7 +240,8 @@ def _cheaper(cost_cache: CostCache, rules: Rules, budget: Budget, poll_limit: ti
         safer &= table.costs.evictions_per_month <= now.evictions_per_month
         safer &= guard.affordable(table, budget, budget.most)
         likely = guard.EXPECTED_SHARE * budget.per_month
-        for most in (likely, min(likely, guard.RESTORED * now.evictions_per_month), np.inf):
+        evicted = now.evictions_per_month
+        for most in (likely, min(likely, guard.RESTORED * evicted), guard.NEARER * evicted, np.inf):
             helping = safer & (table.costs.evictions_per_month <= most)
             if not helping.any():
                 continue

@@ -7,6 +7,8 @@ import pytest
 
 from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupOverrides, GroupWrite
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Application, Policy
 from tests.support import worlds
 from tests.support.worlds import NOW, seconds
 
@@ -69,3 +71,57 @@ def test_only_another_value_than_ours_is_foreign() -> None:
     assert not last_write.is_foreign(ANSWERED, group(OURS), LATE)
     assert not last_write.is_foreign(ANSWERED, group(None), LATE)
     assert not last_write.is_foreign(None, group(THEIRS), LATE)
+
+
+FIRST, SAVED, RAISED, SET = (
+    worlds.java_settings(session, beat, poll)
+    for session, beat, poll in (("6s", "5s", "5m"), ("6s", "5s", "2m"), ("6s", "5s", "4m"), ("45s", "1s", "4m"))
+)
+REPLACED = dataclasses.replace(ANSWERED, replaced=GroupOverrides(seconds(6), seconds(5)))
+IN_PODS = Application(RAISED, SAVED, NOW, "template", baseline=FIRST)
+
+
+@pytest.mark.parametrize(
+    ("policy", "baseline"),
+    [
+        (worlds.policy(group_write=REPLACED), dataclasses.replace(FIRST, max_poll_interval=SET.max_poll_interval)),
+        (worlds.policy(application=IN_PODS), dataclasses.replace(SET, max_poll_interval=FIRST.max_poll_interval)),
+        (worlds.policy(group_write=REPLACED, application=IN_PODS), FIRST),
+        (
+            worlds.policy(application=dataclasses.replace(IN_PODS, baseline=None)),
+            dataclasses.replace(SET, max_poll_interval=SAVED.max_poll_interval),
+        ),
+        (worlds.policy(), None),
+        (worlds.policy(group_write=ANSWERED), None),  # an older version did not note what was in force
+        (worlds.policy(group_write=dataclasses.replace(REPLACED, reverts=NOW)), None),
+        (worlds.policy(group_write=dataclasses.replace(REPLACED, values=THEIRS)), None),
+        (worlds.policy(application=dataclasses.replace(IN_PODS, reverts=NOW)), None),
+        (worlds.policy(application=dataclasses.replace(IN_PODS, values=SAVED)), None),
+    ],
+    ids=[
+        "at the broker",
+        "in the pods",
+        "both",
+        "one before",
+        "nothing",
+        "not noted",
+        "taken back",
+        "another's at the broker",
+        "taken back in the pods",
+        "another's in the pods",
+    ],
+)
+def test_what_stood_before_our_changes_is_known_of_both_places(
+    policy: Policy, baseline: LivenessSettings | None
+) -> None:
+    """What one of them saved pays for the objective that the other brings."""
+    assert last_write.baseline(policy, group(OURS), SET) == baseline
+
+
+def test_a_group_whose_configuration_cannot_be_read_has_the_baseline_of_its_pods() -> None:
+    """A classic group has that of all its values."""
+    policy = worlds.policy(group_write=REPLACED, application=IN_PODS)
+    limited = dataclasses.replace(SET, max_poll_interval=FIRST.max_poll_interval)
+    assert last_write.baseline(policy, group(None), SET) == limited
+    assert last_write.baseline(policy, worlds.group(), RAISED) == FIRST
+    assert last_write.baseline(policy, worlds.group(), SET) is None

@@ -205,6 +205,17 @@ def test_what_we_saved_pays_for_a_session_that_costs_more_if_members_crash_often
     assert longer[Budget(now, earlier, 1.0, shown=False).allows_doubt(100.0 + longer, longer)].tolist() == [20.0]
 
 
+@pytest.mark.parametrize(("left", "net", "restores"), [(2.8, 110.0, True), (2.9, 110.0, False), (2.8, 111.0, False)])
+def test_values_that_are_ten_times_nearer_to_the_objective_are_worth_a_tenth_as_well(
+    left: float, net: float, *, restores: bool
+) -> None:
+    """A group that misses it 28 times over would else stay there, since no session in time is sure to meet it."""
+    settings = with_session(question(), 48).current
+    now = CostPoint(settings, 100.0, 0.0, 28.0, 43.0, 46.0, 0.0, 1.0, 0.0)
+    new = CostPoint(settings, net, 0.0, left, 4.0, 58.0, 0.0, 1.0, 0.0)
+    assert spend(now, 1.0).restores(new) is restores
+
+
 def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:
     """What a model that knows of the evictions calls safe needs no relief."""
     found = answer(question(current=target(question()), evictions=6))
