@@ -311,7 +311,7 @@ func (one *pod) series() []*series {
 		found = append(found, shown.series)
 	}
 	if one.watched.certainSeries != nil {
-		found = append(found, one.watched.certainSeries, one.watched.otherSeries)
+		found = append(found, one.watched.certainSeries, one.watched.unseenSeries)
 	}
 	found = append(found, one.exporter.earlier...)
 	found = append(found, one.exporter.left...)

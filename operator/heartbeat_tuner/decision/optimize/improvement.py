@@ -22,6 +22,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
+from heartbeat_tuner.models.failure_profile import Rebalancing
 
 
 def better(
@@ -71,7 +72,8 @@ class UndoneRaise:
 def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> UndoneRaise | None:
     """Return what would be set had our changes not raised S, where it costs far more than may be paid for that.
 
-    It would never come down again otherwise: shorter sessions miss the objective.
+    It would never come down again otherwise: shorter sessions miss the objective. At the broker no raise is undone:
+    what stood before the first of our writes there is not remembered.
 
     Args:
         question: that is asked.
@@ -79,7 +81,7 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
         rules: for the values that are set.
         now: what these cost.
     """
-    before = question.baseline
+    before = None if question.profile.rebalancing is Rebalancing.CONSUMER else question.baseline
     if before is None or rules.upwards or before.session_timeout >= question.current.session_timeout:
         return None
     before = dataclasses.replace(before, max_poll_interval=question.current.max_poll_interval)

@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.models.failure_profile import Rebalancing
 from tests.support import worlds
 from tests.support.questions import FROZEN, happening, question, said, seconds
 
@@ -48,6 +49,13 @@ def test_a_raise_that_costs_far_more_than_its_objective_is_worth_is_undone() -> 
     assert undone.new is not None
     assert left.new is not None
     assert undone.new.net_per_day < 0.2 * left.new.net_per_day
+
+
+def test_at_the_broker_no_raise_is_undone() -> None:
+    """What stood before the first of several writes there is not remembered."""
+    at_broker = dataclasses.replace(OFTEN_DEAD, rebalancing=Rebalancing.CONSUMER)
+    undone, left = (tuning.answer(question(at_broker, current=RAISED, baseline=known)) for known in (BEFORE, None))
+    assert session(undone) == session(left)
 
 
 def test_a_poll_limit_stays_as_it_is() -> None:
