@@ -113,9 +113,10 @@ def test_each_quantity_is_there_at_a_scrape_a_minute_or_says_why_not(groups: Seq
 
 
 def _not_measured(truth: GroupTruth) -> set[str]:
+    of_the_group_watcher = {"unseen_rejoins"}
     if truth.client == KAFKAJS:
-        return {"poll_gaps", "outages", "rebalance_latencies"}
-    return {"evictions"} if truth.polls_quickly else set()
+        return {"poll_gaps", "outages", "rebalance_latencies"} | of_the_group_watcher
+    return ({"evictions"} if truth.polls_quickly else set()) | of_the_group_watcher
 
 
 def test_absences_are_seen_and_none_is_invented(groups: Sequence[Group]) -> None:
