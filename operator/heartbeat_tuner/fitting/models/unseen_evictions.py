@@ -9,7 +9,8 @@ descriptions miss tell the share, and it tells which groups these are, in turn, 
 namespace have. Their unseen ids count as evictions. Of other groups only the certain ones count, over the share of the
 time in which descriptions would have caught one.
 
-Where most programs of a namespace make consumers again, the rates are too high (`docs/benchmarks.md`); never too low.
+Where most programs of a namespace make consumers again, its rates are too high (`docs/benchmarks.md`). Descriptions of
+a namespace of a few groups are believed to catch the usual share: where they catch much less, its rates are too low.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,6 @@ _EXPLAINED_SD: Final = 2.5
 
 _TURNS: Final = 20
 """After so many the same groups are explained as in the turn before, or nearly so."""
-
 
 _COUNTED: Final = 0.9
 """Of the time in which certain ones were counted: an older version did not count the others."""
