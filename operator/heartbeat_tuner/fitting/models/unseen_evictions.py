@@ -28,6 +28,9 @@ _BEFORE: Final = 0.8
 """The share that descriptions catch, before any group is looked at: members that are out for 12 s on average are caught
 in 0.82 by descriptions 5 s apart."""
 
+_LEAST: Final = 1.0 / 11.0
+"""With more than ten unseen ids for each certain eviction it is the programs' doing, whatever other groups show."""
+
 _WORTH_GROUPS: Final = 3
 _WORTH_EVICTIONS: Final = 10.0
 """What that counts for, beside the groups of a namespace and their evictions."""
@@ -93,11 +96,11 @@ def with_unseen(
 def _caught(certain: Array, unseen: Array) -> tuple[float, npt.NDArray[np.bool_]]:
     """Return the share of evictions that descriptions of one namespace catch, and whose unseen ids that explains."""
     own = (certain / np.maximum(certain + unseen, 1.0))[certain > 0]
-    share = float(np.median(np.concatenate([own, np.full(_WORTH_GROUPS, _BEFORE)])))
+    share = max(float(np.median(np.concatenate([own, np.full(_WORTH_GROUPS, _BEFORE)]))), _LEAST)
     explained = _explained(certain, unseen, share)
     for _ in range(_TURNS):
         caught, every = (float(counts[explained].sum()) for counts in (certain, certain + unseen))
-        share = (caught + _WORTH_EVICTIONS * _BEFORE) / (every + _WORTH_EVICTIONS)
+        share = max((caught + _WORTH_EVICTIONS * _BEFORE) / (every + _WORTH_EVICTIONS), _LEAST)
         before, explained = explained, _explained(certain, unseen, share)
         if np.array_equal(before, explained):
             break

@@ -54,9 +54,7 @@ class Certainty(enum.StrEnum):
 class Doubt(enum.Enum):
     """Why a member that came back may not have been evicted for its silence."""
 
-    REOPENED = (
-        "no description shows the member out of the group, or a single one, as it shows consumers that are made again"
-    )
+    REOPENED = "no description shows the member out of the group: its consumer may have been closed and made again"
     LONG_AWAY = "it was out of the group for so long that its consumer was probably closed and made again"
     POLL_LIMIT = "it may have been in its group for longer than the poll limit, so it may have left without polling"
     YOUNG = "it was in its group for less than the session timeout, so nobody can have removed it for its silence"
@@ -74,13 +72,11 @@ class Rejoin:
         at: the description that shows it back.
         pod: the pod's name.
         doubts: why this may be no eviction for silence; none where it is certain.
-        missing: the first description without it; the one that shows it back where there was none.
     """
 
     at: datetime
     pod: str
     doubts: frozenset[Doubt]
-    missing: datetime
 
     @property
     def certainty(self) -> Certainty:

@@ -42,13 +42,6 @@ DISTURBED_FOR: Final = timedelta(seconds=90)
 MASS_REJOIN_AGAIN: Final = timedelta(minutes=10)
 """A broker restarts once: all members with new ids a second time within this are a storm."""
 
-UNSEEN_AT_LEAST: Final = 3
-UNSEEN_FOR_EACH_MISSING: Final = 10
-"""So many new ids that no description explains, and so many for each member that one shows out of its group, are no
-evictions: programs make their consumers again. Such a consumer is out of its group for a tenth of a second (measured:
-confluent-kafka for Python, docs/design/0033). Descriptions 15 s apart miss four evictions of five if members are back
-within 3 s on average."""
-
 KEEPS_ID: Final = frozenset({Protocol.CONSUMER, Protocol.SHARE})
 """Kinds of groups (`Group.kind`) whose members have the same id again when they are back."""
 
@@ -71,8 +64,6 @@ class WatchedGroup:
             seen.
         quiet: the last description that shows no rebalance; None if there was none.
         moving: the first and the last description of the rebalance under way; None outside a rebalance.
-        missing: how many members a description showed out of their group, of which nothing else is doubtful.
-        unseen: how many have a new id that no description explains.
     """
 
     at: datetime | None = None
@@ -84,13 +75,6 @@ class WatchedGroup:
     mass_rejoin: datetime | None = None
     quiet: datetime | None = None
     moving: tuple[datetime, datetime] | None = None
-    missing: int = 0
-    unseen: int = 0
-
-    @property
-    def reopens(self) -> bool:
-        """Whether the programs of this group close their consumers and make them again."""
-        return self.unseen >= max(UNSEEN_AT_LEAST, UNSEEN_FOR_EACH_MISSING * self.missing + 1)
 
 
 def is_watched(group: Group) -> bool:
@@ -119,11 +103,13 @@ def observe(
     is_disturbed = disturbed_until is not None and view.at <= disturbed_until
     missing_doubts = frozenset({Doubt.COORDINATOR} if is_disturbed else ())
     lives, changes = _in_lives(before, view, shown_lives, bygone, timeouts, missing_doubts)
-    is_mass = _is_mass(before, group, lives, changes)
-    if group.consumer_protocol and is_mass and not _was_mass_lately(before, view.at):
-        lives = {life: ids.with_doubt(Doubt.MASS_REJOIN) for life, ids in lives.items()}
+    if group.consumer_protocol:
+        is_mass = _is_everybody_gone(before, group, lives)
+        if is_mass and not _was_mass_lately(before, view.at):
+            lives = {life: ids.with_doubt(Doubt.MASS_REJOIN) for life, ids in lives.items()}
+    else:
+        is_mass = _is_mass_rejoin(before, group, changes)
     doubts = frozenset(_doubts_of_all(before, view.at, disturbed_until, is_mass=is_mass))
-    rejoins = [_doubted(rejoin, before, doubts) for rejoin in changes]
     is_moving = group.rebalancing or (before.at is not None and _ids(group) != before.ids)
     quiet, moving, rebalances = _rebalance(before, view.at, is_moving=is_moving)
     after = WatchedGroup(
@@ -136,19 +122,8 @@ def observe(
         mass_rejoin=view.at if is_mass else before.mass_rejoin,
         quiet=quiet,
         moving=moving,
-        missing=before.missing + sum(1 for rejoin in rejoins if _is_brief(rejoin) and rejoin.missing < rejoin.at),
-        unseen=before.unseen + sum(1 for rejoin in rejoins if _is_brief(rejoin) and rejoin.missing == rejoin.at),
     )
-    return after, (*rejoins, *rebalances)
-
-
-def _doubted(rejoin: Rejoin, before: WatchedGroup, doubts: frozenset[Doubt]) -> Rejoin:
-    """Return a member that came back with the doubts of all that did.
-
-    Now and then a single description shows a consumer out of its group that is just being made again.
-    """
-    briefly = before.reopens and rejoin.missing == before.at
-    return dataclasses.replace(rejoin, doubts=rejoin.doubts | doubts | ({Doubt.REOPENED} if briefly else set()))
+    return after, (*(dataclasses.replace(rejoin, doubts=rejoin.doubts | doubts) for rejoin in changes), *rebalances)
 
 
 def _in_lives(
@@ -181,7 +156,7 @@ def _in_lives(
         if known is None:
             lives[life] = ProcessIds(since)
             continue
-        lives[life], back = process_ids.compared(
+        lives[life], doubts_of_each = process_ids.compared(
             known,
             shown,
             since,
@@ -190,7 +165,7 @@ def _in_lives(
             missing_doubts=missing_doubts,
             keeps_ids=view.group.consumer_protocol,
         )
-        changes += [Rejoin(view.at, pod.name, absence.doubts, absence.missing) for absence in back]
+        changes += [Rejoin(view.at, pod.name, doubts) for doubts in doubts_of_each]
     return lives, changes
 
 
@@ -199,11 +174,6 @@ def _earliest(before: WatchedGroup, member_id: str, pod: Pod) -> datetime:
     if before.at is None or member_id in before.ids:
         return pod.started
     return max(before.at, pod.started)
-
-
-def _is_brief(rejoin: Rejoin) -> bool:
-    """Whether a member that came back was evicted or made again, though all of them at once perhaps."""
-    return rejoin.doubts <= {Doubt.REOPENED, Doubt.MASS_REJOIN}
 
 
 def _bygone(before: WatchedGroup, lives: Mapping[ProcessLife, Pod], group: Group) -> frozenset[str]:
@@ -233,12 +203,13 @@ def _was_mass_lately(before: WatchedGroup, at: datetime) -> bool:
     return before.mass_rejoin is not None and at - before.mass_rejoin <= MASS_REJOIN_AGAIN
 
 
-def _is_mass(
-    before: WatchedGroup, group: Group, lives: Mapping[ProcessLife, ProcessIds], changes: Sequence[Rejoin]
-) -> bool:
-    """Whether none of two or more members kept its id; where they keep it, whether the last of them is missing, too."""
-    if group.consumer_protocol:
-        return bool(before.ids) and not group.members and sum(len(ids.away) for ids in lives.values()) > 1
+def _is_everybody_gone(before: WatchedGroup, group: Group, lives: Mapping[ProcessLife, ProcessIds]) -> bool:
+    """Whether the last of two or more members that keep their ids is missing, too."""
+    return bool(before.ids) and not group.members and sum(len(ids.away) for ids in lives.values()) > 1
+
+
+def _is_mass_rejoin(before: WatchedGroup, group: Group, changes: Sequence[Rejoin]) -> bool:
+    """Whether none of two or more members kept its id."""
     return len(changes) > 1 and len(before.ids) > 1 and before.ids.isdisjoint(_ids(group))
 
 

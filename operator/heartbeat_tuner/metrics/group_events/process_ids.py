@@ -65,8 +65,8 @@ def compared(
     *,
     missing_doubts: frozenset[Doubt],
     keeps_ids: bool,
-) -> tuple[ProcessIds, list[MissingMember]]:
-    """Return the ids of a process after a description, and how each member was missing that came back.
+) -> tuple[ProcessIds, list[frozenset[Doubt]]]:
+    """Return the ids of a process after a description, and the doubts of each member that came back.
 
     Args:
         known: the ids before.
@@ -81,27 +81,23 @@ def compared(
     away |= {name: MissingMember(first, at, missing_doubts) for name, first in known.shown.items() if name not in shown}
     away = dict(list(away.items())[-MOST_AWAY:])
     if keeps_ids:
-        back = [_doubted(known.away[name], at, timeouts) for name in shown if name in known.away]
+        back = [known.away[name] for name in shown if name in known.away]
+        doubts = [absence.doubts | frozenset(_doubts(absence, at, timeouts)) for absence in back]
     else:
         new = [member for name, member in shown.items() if name not in known.shown and name not in known.away]
-        back = list(_replaced(new, away, at, timeouts))
-    return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), back
+        doubts = list(_replaced(new, away, at, timeouts))
+    return ProcessIds({name: known.shown.get(name, since[name]) for name in shown}, away), doubts
 
 
 def _replaced(
     new: Sequence[Member], away: dict[str, MissingMember], at: datetime, timeouts: Timeouts
-) -> Iterator[MissingMember]:
-    """Take an id that is gone out of `away` for each new one, and yield how it was missing."""
+) -> Iterator[frozenset[Doubt]]:
+    """Take an id that is gone out of `away` for each new one, and yield the doubts of that."""
     for member in new[: len(away)]:
         gone = min(away, key=lambda name: away[name].missing)  # who is missing for longest is back first
         absence = away.pop(gone)
         static = _NO_DOUBT if member.instance_id is None else frozenset({Doubt.STATIC})
-        yield _doubted(dataclasses.replace(absence, doubts=absence.doubts | static), at, timeouts)
-
-
-def _doubted(absence: MissingMember, at: datetime, timeouts: Timeouts) -> MissingMember:
-    """Return an absence with all that may explain it, now that the member is back."""
-    return dataclasses.replace(absence, doubts=absence.doubts | frozenset(_doubts(absence, at, timeouts)))
+        yield absence.doubts | static | frozenset(_doubts(absence, at, timeouts))
 
 
 def _doubts(absence: MissingMember, at: datetime, timeouts: Timeouts) -> Iterator[Doubt]:

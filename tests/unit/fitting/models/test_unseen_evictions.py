@@ -54,6 +54,13 @@ def test_a_single_group_is_believed_to_be_caught_as_usual() -> None:
     assert share == [pytest.approx(0.8)]
 
 
+def test_groups_that_reopen_hundreds_of_times_for_each_eviction_are_no_evictions() -> None:
+    """However many of them there are in a namespace."""
+    events, share = with_unseen([1.0] * 6, [500.0] * 6)
+    assert events == [1.0] * 6
+    assert min(share) >= 1.0 / 11.0
+
+
 def test_an_unseen_id_where_nothing_is_certain_may_be_an_eviction() -> None:
     """But no more than may have been missed of a single one."""
     events, share = with_unseen([0.0, 0.0, 0.0], [0.0, 1.0, 9.0])

@@ -97,56 +97,11 @@ def test_another_id_from_one_description_to_the_next_was_not_seen_to_be_evicted(
     assert watch.rejoins[0].certainty is Certainty.UNSEEN
 
 
-def reopened(watch: Watch, times: int, *, first: int = 0) -> None:
-    """Show consumers of the first pod that are made again between two descriptions, so many times."""
-    for number in range(first, first + times + 1):
-        watch.see([worlds.member(PODS[0], number), SECOND])
-
-
-@pytest.mark.parametrize(("times", "certainty"), [(2, Certainty.CERTAIN), (3, Certainty.UNSEEN)])
-def test_where_consumers_are_made_again_a_single_description_without_a_member_shows_no_eviction(
-    times: int, certainty: Certainty
-) -> None:
-    """It may have come between closing and joining; two descriptions without it are too long for that."""
-    briefly, longer = Watch(), Watch()
-    for watch in (briefly, longer):
-        reopened(watch, times)
-        watch.see([SECOND])
-    longer.see([SECOND])
-    for watch in (briefly, longer):
-        watch.see([worlds.member(PODS[0], 50), SECOND])
-    assert briefly.rejoins[-1].certainty is certainty
-    assert longer.rejoins[-1].certainty is Certainty.CERTAIN
-
-
-def test_a_storm_of_which_descriptions_miss_most_is_a_storm() -> None:
-    """Here they miss four of five: one brief absence at most is taken for a consumer that is made again."""
-    watch = Watch()
-    for number in range(0, 40, 5):
-        reopened(watch, 4, first=number)
-        watch.see([SECOND])
-    called = [rejoin.certainty for rejoin in watch.rejoins if rejoin.missing < rejoin.at]
-    assert called == [Certainty.UNSEEN, *[Certainty.CERTAIN] * 6]
-
-
-def test_all_consumers_that_are_made_again_at_once_are_made_again() -> None:
-    """The first time that may have been the broker, so it is doubtful; a broker alone makes one brief one unseen."""
-    watch = Watch()
-    for number in range(3):
-        watch.see([worlds.member(pod, number) for pod in PODS])
-    watch.see([])
-    watch.see([worlds.member(pod, 4) for pod in PODS])
-    assert [rejoin.certainty for rejoin in watch.rejoins] == [
-        *[Certainty.DOUBTFUL] * 2,
-        *[Certainty.UNSEEN] * 4,
-    ]
-
-
 @pytest.mark.parametrize("doubt", [doubt for doubt in Doubt if doubt is not Doubt.REOPENED])
 def test_any_other_doubt_makes_it_doubtful(doubt: Doubt) -> None:
     """Descriptions may have missed an eviction only where nothing else explains the new id."""
     for doubts in ({doubt}, {doubt, Doubt.REOPENED}):
-        assert Rejoin(NOW, "orders-0", frozenset(doubts), NOW).certainty is Certainty.DOUBTFUL
+        assert Rejoin(NOW, "orders-0", frozenset(doubts)).certainty is Certainty.DOUBTFUL
 
 
 def test_a_poll_limit_makes_only_an_old_id_doubtful() -> None:
