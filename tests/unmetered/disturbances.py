@@ -119,12 +119,13 @@ def _slow_handlers(trial: Trial, log: RequestLog) -> bool:
 
 
 def _reopened(trial: Trial, log: RequestLog) -> bool:
-    """Let consumers be closed and made again; return whether they left the group for that."""
+    """Let consumers be closed and made again; return whether they left the group for that, and were seen to be back."""
     program = [*bound_command.command(trial.row)[:-1], str(_REOPENING)]
     trial.deploy(mode="Recommend", more={"REOPEN_EVERY_S": str(REOPEN_EVERY_S)}, command=program)
     began_s = time.time()
     time.sleep(LASTS_S)
-    return bool(request_log.left(log.read_new(), trial.team.name, began_s, time.time()))
+    left = request_log.left(log.read_new(), trial.team.name, began_s, time.time())
+    return bool(left) and trial.counted("doubtful") + trial.counted("unseen") > 0
 
 
 def _restarted(trial: Trial, _log: RequestLog) -> bool:
