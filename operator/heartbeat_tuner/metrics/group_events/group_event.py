@@ -47,14 +47,14 @@ class Certainty(enum.StrEnum):
     DOUBTFUL = "doubtful"
     """The process may have made another consumer, or may not have polled, or the coordinator was disturbed."""
     UNSEEN = "unseen"
-    """No description shows the member out of its group, and nothing else is doubtful: an eviction between two of them,
-    or a consumer that was closed and made again."""
+    """No description shows the member out of its group for more than a moment, and nothing else is doubtful: an
+    eviction between two of them, or a consumer that was closed and made again."""
 
 
 class Doubt(enum.Enum):
     """Why a member that came back may not have been evicted for its silence."""
 
-    REOPENED = "no description shows the member out of the group: its consumer may have been closed and made again"
+    REOPENED = "it was seen out of its group for a moment at most: its consumer may have been closed and made again"
     LONG_AWAY = "it was out of the group for so long that its consumer was probably closed and made again"
     POLL_LIMIT = "it may have been in its group for longer than the poll limit, so it may have left without polling"
     YOUNG = "it was in its group for less than the session timeout, so nobody can have removed it for its silence"

@@ -14,6 +14,10 @@ LONGEST_AWAY: Final = timedelta(minutes=10)
 ROUND_TRIP: Final = timedelta(seconds=1)
 """A description is as old as its way here: by so much a member may have been in its group for longer than it shows."""
 
+BRIEF: Final = timedelta(seconds=1)
+"""A new id that shows so soon after a description without the member may be a consumer that was closed and made again:
+the description came just then. Descriptions are that close where one follows another for this very question."""
+
 MOST_AWAY: Final = 100
 """Ids of one process that are remembered after they are gone: a client can make as many as it likes."""
 
@@ -96,8 +100,12 @@ def _replaced(
     for member in new[: len(away)]:
         gone = min(away, key=lambda name: away[name].missing)  # who is missing for longest is back first
         absence = away.pop(gone)
-        static = _NO_DOUBT if member.instance_id is None else frozenset({Doubt.STATIC})
-        yield absence.doubts | static | frozenset(_doubts(absence, at, timeouts))
+        doubts = absence.doubts | frozenset(_doubts(absence, at, timeouts))
+        if member.instance_id is not None:
+            doubts |= {Doubt.STATIC}
+        if at - absence.missing <= BRIEF:
+            doubts |= {Doubt.REOPENED}
+        yield doubts
 
 
 def _doubts(absence: MissingMember, at: datetime, timeouts: Timeouts) -> Iterator[Doubt]:
@@ -113,8 +121,6 @@ def _doubts(absence: MissingMember, at: datetime, timeouts: Timeouts) -> Iterato
         timeouts: of the members.
     """
     longest = absence.missing - absence.first + ROUND_TRIP
-    if absence.missing == at:
-        yield Doubt.REOPENED
     if at - absence.missing > LONGEST_AWAY:
         yield Doubt.LONG_AWAY
     if timeouts.poll_limit is not None and longest >= timeouts.poll_limit:

@@ -8,7 +8,8 @@ alone. So is every group at the first look of a leadership, when nothing is know
 
 The group watcher is shown every answer. Of a small fleet it wants more of them, so the time between two cycles is used
 for that: up to one every `LOOK_EVERY_S` of each group, and in all, with those of the cycles, as many as cost brokers
-and the operator little: `LOOKS_A_MINUTE`, or `ALONE_A_MINUTE` where each group takes requests of its own.
+and the operator little: `LOOKS_A_MINUTE`, or `ALONE_A_MINUTE` where each group takes requests of its own. A few groups
+in which a member is gone are described once more, half a second later (`group_watch.follow_ups`).
 
 What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` (and than
 `FRESH_S`, where intervals are short) is of no use: the group is `unread`. So is one that a cycle asked for in vain
@@ -31,6 +32,8 @@ from heartbeat_tuner.ports.kafka_clusters import Groups
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.gather import unread
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook, Look
+from heartbeat_tuner.reconcile.group_watch import follow_ups
+from heartbeat_tuner.reconcile.group_watch.follow_ups import FollowUps
 
 IN_A_CYCLE: Final = 1_000
 """Groups of one cluster that a cycle reads itself: about a second at a healthy broker."""
@@ -102,6 +105,7 @@ class ClusterLooks:
         self._interval_s = interval.total_seconds()
         self._monotonic = monotonic
         self._looks: dict[str, Look] = {}
+        self._follow_ups = FollowUps(monotonic)
         self._never: dict[str, None] = {}  # asked for
         self._in_turn: dict[str, None] = {}  # who was asked for longest ago is first
         self._known = False
@@ -185,15 +189,16 @@ class ClusterLooks:
         """Read lot after lot until cancelled."""
         while True:
             began_s = self._monotonic()
-            try:
-                await self._read(self._lot(), within=LOT_WITHIN)
-            except ClusterUnreachableError:
-                self._rests = True  # the next cycle reports it, and finds out when it is over
-            except Exception:  # noqa: BLE001 - one lot's surprise is not the others' loss
-                _log.exception("groups not read between cycles, the next cycle tries again", cluster=self._name)
-                self._rests = True
+            await self._read_between(self._lot())
             took_s = self._monotonic() - began_s
             await sleep(max(LOT_EVERY_S - took_s, took_s))  # a slow broker has a rest after each lot
+
+    async def follow_up(self, sleep: Sleep) -> None:
+        """Read groups once more in which a member is gone, until cancelled."""
+        while True:
+            asked = await self._follow_ups.due(sleep)
+            known = [] if self._rests else [group_id for group_id in asked.group_ids if group_id in self._in_turn]
+            await self._read_between(known, again=asked.again)
 
     @property
     def oldest_s(self) -> float:
@@ -235,8 +240,20 @@ class ClusterLooks:
         self._due -= count
         return self._next(count)
 
-    async def _read(self, group_ids: Collection[str], *, within: timedelta | None) -> Mapping[str, Look]:
-        """Read groups; return those that were not read in time, whose turn is next."""
+    async def _read_between(self, group_ids: Collection[str], *, again: int = 0) -> None:
+        """Read groups between two cycles; the few of a follow-up may have a coordinator that is slow alone."""
+        try:
+            await self._read(group_ids, within=LOT_WITHIN, again=again)
+        except ClusterUnreachableError:
+            self._rests |= not again  # the next cycle reports it, and finds out when it is over
+        except Exception:  # noqa: BLE001 - one lot's surprise is not the others' loss
+            _log.exception("groups not read between cycles, the next cycle tries again", cluster=self._name)
+            self._rests = True
+
+    async def _read(
+        self, group_ids: Collection[str], *, within: timedelta | None, again: int = 0
+    ) -> Mapping[str, Look]:
+        """Read groups, as a follow-up or not; return those that were not read in time, whose turn is next."""
         if not group_ids:
             return {}
         asked_s = self._monotonic()
@@ -252,6 +269,7 @@ class ClusterLooks:
             raise
         at = self._clock.now()
         late: dict[str, Look] = {}
+        gone: list[str] = []
         for group_id in group_ids:
             group = described[group_id]
             if group_id not in self._in_turn:
@@ -264,6 +282,9 @@ class ClusterLooks:
                 group = known.group  # one object is enough for all that remember it
             self._looks[group_id] = look = Look(group, at, asked_s)
             self._answered(self._name, group_id, look)
+            if follow_ups.is_wanted(known, look):
+                gone.append(group_id)
+        self._follow_ups.want(gone, again=again, looks_a_minute=self._looks_a_minute)
         self._in_turn = dict.fromkeys(late) | self._in_turn
         return late
 
@@ -276,7 +297,6 @@ class ClusterLooks:
 
     def _unread(self, group_id: str) -> Look:
         phrase = "Kafka cluster {cluster} does not describe group {group}: {why}"
-        why = "not read in time, the next cycle begins with it"
-        words = say(phrase, cluster=self._name, group=group_id, why=why)
+        words = say(phrase, cluster=self._name, group=group_id, why="not read in time, the next cycle begins with it")
         group = UnreadableGroup(words, tells_of_group=False, unread=True)
         return Look(group, self._clock.now(), self._monotonic())

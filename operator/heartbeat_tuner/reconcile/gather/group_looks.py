@@ -77,7 +77,7 @@ class GroupLooks:
                 answered=self.watcher.answered,
             )
             if self._refreshing is not None:
-                work = self._clusters[cluster].keep_fresh(self._sleep)
+                work = _kept_fresh(self._clusters[cluster], self._sleep)
                 self._refreshing[cluster] = asyncio.create_task(work, name=f"groups-{cluster}")
         return self._clusters[cluster]
 
@@ -85,6 +85,10 @@ class GroupLooks:
     def oldest_s(self) -> float:
         """The age of the oldest look; 0 if there is none."""
         return max((cluster.oldest_s for cluster in self._clusters.values()), default=0.0)
+
+
+async def _kept_fresh(looks: ClusterLooks, sleep: Sleep) -> None:
+    await asyncio.gather(looks.keep_fresh(sleep), looks.follow_up(sleep))
 
 
 async def _ended(tasks: Collection[asyncio.Task[None]]) -> None:

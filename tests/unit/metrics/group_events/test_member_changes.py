@@ -97,6 +97,40 @@ def test_another_id_from_one_description_to_the_next_was_not_seen_to_be_evicted(
     assert watch.rejoins[0].certainty is Certainty.UNSEEN
 
 
+@pytest.mark.parametrize(
+    ("away_s", "certainty"),
+    [
+        (0.5, Certainty.UNSEEN),
+        (1.0, Certainty.UNSEEN),
+        (1.1, Certainty.CERTAIN),
+        (5.0, Certainty.CERTAIN),
+        (15.0, Certainty.CERTAIN),
+        (60.0, Certainty.CERTAIN),
+    ],
+)
+def test_who_is_out_of_the_group_for_a_moment_may_have_been_closed_and_made_again(
+    away_s: float, certainty: Certainty
+) -> None:
+    """A description a moment later shows it; where that comes late or never, the member was out of its group."""
+    watch = paused(Watch(), away_s=away_s)
+    assert [new.certainty for new in watch.rejoins] == [certainty]
+
+
+def test_who_is_missing_in_a_follow_up_too_was_out_of_the_group() -> None:
+    """The first description without it counts, and not the last: an eviction stays what it is."""
+    watch = Watch()
+    watch.see([FIRST, SECOND])
+    watch.see([SECOND])
+    watch.see([SECOND], after_s=0.5)
+    watch.see([BACK, SECOND], after_s=0.6)
+    assert [new.certainty for new in watch.rejoins] == [Certainty.CERTAIN]
+
+
+def test_a_moment_says_nothing_of_members_that_keep_their_ids() -> None:
+    """Who is made again there has another id: who is back under its own was fenced."""
+    assert not missing(Watch(kind="consumer"), away_s=0.5).doubts
+
+
 @pytest.mark.parametrize("doubt", [doubt for doubt in Doubt if doubt is not Doubt.REOPENED])
 def test_any_other_doubt_makes_it_doubtful(doubt: Doubt) -> None:
     """Descriptions may have missed an eviction only where nothing else explains the new id."""
