@@ -168,7 +168,7 @@ def _rates(
     events, member_days = seen.whole.sum(axis=1), seen.member_days
     if name == EVICTION:
         unseen = numbers.get(UNSEEN_REJOIN, {})
-        events, member_days = unseen_evictions.exposed(numbers[name], seen, unseen, aged, homes)
+        events, member_days = unseen_evictions.exposed(numbers[name], seen, unseen, aged)
     return event_rates.rates_of(name, events, member_days, seen.group_days, homes=homes)
 
 

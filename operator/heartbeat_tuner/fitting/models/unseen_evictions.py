@@ -6,8 +6,13 @@ number of others, n (1 - s) / s on average with the variance n (1 - s) / s^2. Wh
 evicted members are out of their groups, by a law that nobody knows; but evictions leave unseen ids in proportion to
 the certain ones, and programs that make consumers again do not. So groups whose unseen ids are explained by those that
 descriptions miss tell the share, and it tells which groups these are, in turn, beginning with what most groups of a
-namespace have. Their unseen ids count as evictions. Of other groups only the certain ones count, over the share of the
-time in which descriptions would have caught one.
+namespace at a cluster have. Their unseen ids count as evictions. Of other groups only the certain ones count, over the
+share of the time in which descriptions would have caught one.
+
+A group without any certain eviction tells nothing of the share: rare reopenings alone look like evictions of which each
+was missed. Its unseen ids count only where the share that the others tell explains them, and explains how many such
+groups there are: of all groups with a single new id, whatever their rates are, this one is certain in that share. Where
+nobody of a namespace was certainly evicted, nothing is counted.
 
 Where most programs of a namespace make consumers again, its rates are too high (`docs/benchmarks.md`). Descriptions of
 a namespace of a few groups are believed to catch the usual share: where they catch much less, its rates are too low.
@@ -50,7 +55,6 @@ def exposed(
     seen: DayCounts,
     unseen: Mapping[Place, int],
     aged: Age,
-    homes: npt.NDArray[np.int64],
 ) -> tuple[Array, Array]:
     """Return how many evictions of each group are known, and the member-days in which so many are expected.
 
@@ -59,7 +63,6 @@ def exposed(
         seen: these evictions.
         unseen: groups with the numbers of the series of their unseen rejoins.
         aged: what days are worth.
-        homes: a number for each group, the same for those of one namespace.
     """
     certain, days = seen.whole.sum(axis=1), seen.member_days
     places = [row for row, place in enumerate(groups) if place in unseen]
@@ -69,6 +72,8 @@ def exposed(
         beside = day_counts.counted({names[row]: unseen[names[row]] for row in places}, {}, aged, has_regimes=False)
         rejoins[places], rejoin_days[places] = beside.whole.sum(axis=1), beside.member_days
     counts_unseen = (rejoin_days > 0) & (rejoin_days >= _COUNTED * days)
+    numbers = {home: number for number, home in enumerate({(cluster, namespace) for cluster, namespace, _ in groups})}
+    homes = np.array([numbers[cluster, namespace] for cluster, namespace, _ in groups], dtype=np.int64)
     events, caught = with_unseen(certain, rejoins, counts_unseen, homes)
     return events, days * caught
 
@@ -82,7 +87,7 @@ def with_unseen(
         certain: evictions of each group that descriptions caught.
         unseen: new ids that no description explains.
         counts_unseen: of which groups these were counted; to the others nothing is added.
-        homes: a number for each group, the same for those of one namespace.
+        homes: a number for each group, the same for those of one namespace at one cluster.
     """
     events, share_known = certain.astype(np.float64), np.ones(len(certain))
     for home in np.unique(homes[counts_unseen]).tolist():
@@ -95,7 +100,21 @@ def with_unseen(
 
 def _caught(certain: Array, unseen: Array) -> tuple[float, npt.NDArray[np.bool_]]:
     """Return the share of evictions that descriptions of one namespace catch, and whose unseen ids that explains."""
-    own = (certain / np.maximum(certain + unseen, 1.0))[certain > 0]
+    shown = certain > 0
+    if not shown.any():
+        return _BEFORE, unseen == 0
+    share, of_shown = _caught_of(certain[shown], unseen[shown])
+    # How often the only new id of a group is unseen does not depend on its rate of evictions.
+    single = np.array([(certain == 1) & (unseen == 0), (certain == 0) & (unseen == 1)]).sum(axis=1).astype(np.float64)
+    is_missed = _explained(certain, unseen, share) & bool(_explained(single[:1], single[1:], share)[0])
+    explained = is_missed | (unseen == 0)
+    explained[shown] = of_shown
+    return share, explained
+
+
+def _caught_of(certain: Array, unseen: Array) -> tuple[float, npt.NDArray[np.bool_]]:
+    """Return the same of groups that have certain evictions."""
+    own = certain / (certain + unseen)
     share = max(float(np.median(np.concatenate([own, np.full(_WORTH_GROUPS, _BEFORE)]))), _LEAST)
     explained = _explained(certain, unseen, share)
     for _ in range(_TURNS):

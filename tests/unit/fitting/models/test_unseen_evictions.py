@@ -61,11 +61,33 @@ def test_groups_that_reopen_hundreds_of_times_for_each_eviction_are_no_evictions
     assert min(share) >= 1.0 / 11.0
 
 
+def test_where_nobody_was_certainly_evicted_rare_reopenings_are_no_evictions() -> None:
+    """However many groups of a namespace have a few of them: no share is known that would make a rate of that."""
+    events, share = with_unseen([0.0] * 50, [1.0] * 48 + [0.0, 9.0])
+    assert events == [0.0] * 50
+    assert share == [0.8] * 48 + [1.0, 0.8]
+    assert with_unseen([0.0, 0.0], [1.0, 0.0]) == ([0.0, 0.0], [0.8, 1.0])
+
+
+def test_groups_with_rare_reopenings_alone_tell_nothing_of_the_share() -> None:
+    """One certain eviction in the namespace changes nothing about that; what the others show stays as it is."""
+    busy = ([20.0, 30.0, 1.0], [5.0, 7.0, 0.0])
+    events, share = with_unseen([*busy[0], *[0.0] * 51], [*busy[1], 0.0, *[1.0] * 50])
+    assert events == [25.0, 37.0, 1.0, *[0.0] * 51]
+    assert share[:4] == [1.0] * 4
+    assert share[4:] == [pytest.approx((51 + 8) / (63 + 10))] * 50
+    alone, _ = with_unseen(*busy)
+    assert alone == events[:3]
+
+
 def test_an_unseen_id_where_nothing_is_certain_may_be_an_eviction() -> None:
-    """But no more than may have been missed of a single one."""
-    events, share = with_unseen([0.0, 0.0, 0.0], [0.0, 1.0, 9.0])
-    assert events == [0.0, 1.0, 0.0]
-    assert share == [1.0, 1.0, pytest.approx(0.8, abs=0.1)]
+    """If the share explains how many groups have one, and no more than may have been missed of a single one."""
+    certain = [20.0, 30.0, *[1.0] * 8, *[0.0] * 4]
+    unseen = [5.0, 7.0, *[0.0] * 8, 1.0, 1.0, 0.0, 9.0]
+    events, share = with_unseen(certain, unseen)
+    assert events == [25.0, 37.0, *[1.0] * 10, 0.0, 0.0]
+    assert share[:-1] == [1.0] * 13
+    assert share[-1] == pytest.approx((58 + 8) / (70 + 10))
 
 
 def test_programs_of_another_namespace_change_nothing() -> None:
@@ -89,12 +111,15 @@ def test_no_eviction_is_taken_away_and_none_invented(counts: list[tuple[int, int
     assert whole == [1.0] * len(certain)
 
 
-def fitted(*rows: tuple[str, str, int, int]) -> dict[str, GroupModel]:
-    """Return the models of a day, from group, quantity, bucket and count."""
+def fitted(
+    *rows: tuple[str, str, int, int], elsewhere: Sequence[tuple[str, str, int, int]] = ()
+) -> dict[str, GroupModel]:
+    """Return the models of a day, from group, quantity, bucket and count, at one cluster and at another."""
     columns = [
-        {"day": DAY, "cluster": "main", "namespace": "shop", "client": "sarama"}
+        {"day": DAY, "cluster": cluster, "namespace": "shop", "client": "sarama"}
         | dict(zip(("group", "quantity", "bucket", "n"), row, strict=True))
-        for row in rows
+        for cluster, some in (("main", rows), ("elsewhere", elsewhere))
+        for row in some
     ]
     table = contract.merged(pa.Table.from_pylist(columns, schema=contract.ROWS))
     models = model_estimate.models(table, on=DAY, fitted_at=datetime(2026, 3, 2, tzinfo=UTC), job="test")
@@ -124,3 +149,22 @@ def test_unseen_ids_of_part_of_the_time_are_left_alone() -> None:
     certain = [*watched("orders", EVICTION, 40), *watched("java", EVICTION, 7)]
     part = fitted(*certain, *watched("orders", UNSEEN_REJOIN, 10, blocks=BLOCKS // 2))
     assert part == fitted(*certain)
+
+
+def test_descriptions_of_one_cluster_say_nothing_of_those_of_another() -> None:
+    """A namespace may have groups at several, and one of them may be described more rarely."""
+    often, rarely = (
+        [
+            row
+            for number in range(4)
+            for quantity, count in ((EVICTION, 40), (UNSEEN_REJOIN, missed))
+            for row in watched(f"{name}-{number}", quantity, count)
+        ]
+        for name, missed in (("often", 0), ("rarely", 40))
+    )
+    both, alone = fitted(*often, elsewhere=rarely), fitted(*rarely)
+    models = [models["rarely-0"].quantities[EVICTION].rate for models in (both, alone)]
+    assert models[0] is not None
+    assert models[1] is not None
+    assert models[0].mean == pytest.approx(models[1].mean, rel=0.05)
+    assert models[0].mean == pytest.approx(80.0, rel=0.05)
