@@ -2,8 +2,9 @@
 
 `python -m bench.watched_rates`: 200 groups at a session of 10 s, 14 days, each with a rate of its own, in one
 namespace. An eviction counts as certain only if a description shows the member out of its group: it is away for 12 s on
-average, and described every `--look-every` seconds, 5 as for so many groups. Others count as unseen. What was counted
-is scraped, cut into the windows of the fit, counted and fitted by the fit's own parts, without Prometheus and Spark.
+average, and described every `--look-every` seconds, 5 as for so many groups. A description that shows it out is
+followed by another one half a second later, which must show it out, too. Others count as unseen. What was counted is
+scraped, cut into the windows of the fit, counted and fitted by the fit's own parts, without Prometheus and Spark.
 `watched_chance` says beside it what chance alone leaves, over many draws, and what becomes of it in other worlds.
 """
 
@@ -22,27 +23,22 @@ from typing import Any, Final
 import pyarrow as pa
 
 from bench import watched_chance
+from bench.watched_chance import AWAY_S, DAYS, FACTOR, GROUPS, RATES
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.models import model_estimate
 from heartbeat_tuner.fitting.prometheus import counting, slices
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
 from heartbeat_tuner.metrics.measured import EVICTION
 from heartbeat_tuner.metrics.raw.samples import Samples, Series
+from heartbeat_tuner.reconcile.group_watch import follow_ups
 
 REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "watched-rates.json"
 
-GROUPS: Final = 200
-DAYS: Final = 14
 FIRST: Final = date(2026, 3, 1)
 SESSION_S: Final = 10.0
-AWAY_S: Final = 12.0
-RATES: Final = (0.02, 2.0)
-"""Evictions of a member a day, of the calmest and of the worst group; evenly spread on a scale of logarithms."""
-
 SCRAPE_S: Final = 60.0
 FEW: Final = 3
 MANY: Final = 15
-FACTOR: Final = 1.5
 _DAY_S: Final = 86_400.0
 
 
@@ -81,7 +77,8 @@ def _evicted(chance: random.Random, rate: float, start_s: float, look_every_s: f
     """Yield when a member is evicted, and whether a description shows it out of its group."""
     at_s = chance.expovariate(rate) * _DAY_S
     while at_s < DAYS * _DAY_S:
-        yield start_s + at_s, chance.random() * look_every_s < chance.expovariate(1 / AWAY_S)
+        described_s = chance.random() * look_every_s + (follow_ups.AFTER_S if look_every_s else 0.0)
+        yield start_s + at_s, described_s < chance.expovariate(1 / AWAY_S)
         at_s += chance.expovariate(rate) * _DAY_S
 
 
@@ -153,6 +150,10 @@ def main() -> None:
     report["by_chance"] = {
         name: watched_chance.figures(world, asked.look_every, (FEW, MANY), draws=asked.draws)
         for name, world in watched_chance.WORLDS.items()
+    }
+    report["false_events"] = {
+        name: watched_chance.false_events(world, asked.look_every, draws=asked.draws)
+        for name, world in watched_chance.WITHOUT_EVICTIONS.items()
     }
     report["cpu_s"] = round(time.process_time() - began_s, 1)
     REPORT.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import watched_rates
-from bench.watched_rates import AWAY_S, DAYS, RATES, TrueGroup
+from bench.watched_chance import AWAY_S, DAYS, RATES
+from bench.watched_rates import TrueGroup
 from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from heartbeat_tuner.metrics.measured import EVICTION
 from heartbeat_tuner.models.group_model import GroupModel, Unreadable
