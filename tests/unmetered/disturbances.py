@@ -19,7 +19,7 @@ from sandbox.request_log import RequestLog
 from sandbox.scenario import Operator
 from tests.e2e.operators import await_cycles
 from tests.lab.rows import Row
-from tests.unmetered import bound_command
+from tests.unmetered import bound_command, described
 from tests.unmetered.trial import Trial
 
 LIBRARY: Final = "confluent-kafka-python"
@@ -31,6 +31,9 @@ FAILING_LIBRARY: Final = "kafkajs"
 SESSION_MS: Final = 30_000
 """KafkaJS' default: its retries take some ten seconds, so it is in the group for less than a session each time."""
 
+REPLICAS: Final = 2
+"""Of `consumer.yaml`."""
+
 FIRST_IDS: Final = 2
 """Each of the two processes may have had its first id for a session, before a message came that it failed at."""
 
@@ -38,12 +41,24 @@ POLL_LIMIT_MS: Final = 10_000
 HANDLER_MS: Final = 20_000
 """Longer than M, so that the member leaves while it handles a message, and joins again after it."""
 
-REOPEN_EVERY_S: Final = 25.0
 LASTS_S: Final = 90.0
-"""Several handlers, or several consumers one after the other."""
+"""Several handlers, one after the other."""
+
+REOPEN_EVERY_S: Final = 8.0
+"""On average; longer than a session, so that nobody was too young to have been evicted."""
+
+REOPEN_AFTER_S: Final = 0.2
+"""Between closing and making: with what it takes to join, some 0.3 s out of the group, as with TLS and brokers further
+away. So some of a hundred descriptions meet it."""
+
+REOPENING_FOR_S: Final = 180.0
+"""Some forty times, of which descriptions five seconds apart meet two or three."""
 
 AFTER_RESTART_S: Final = 110.0
 """Longer than what a description is doubtful for that."""
+
+_Came = tuple[bool, dict[str, int]]
+"""Whether it was what it should have been, and what else is worth a figure."""
 
 _FAILING: Final = Path(__file__).parent / "failing_consumer.cjs"
 _REOPENING: Final = Path(__file__).parent / "reopening_consumer.py"
@@ -74,13 +89,13 @@ def run(sandbox: Sandbox, operator: Operator, row: Row) -> Iterator[dict[str, An
 
 
 def _line(
-    sandbox: Sandbox, operator: Operator, row: Row, act: Callable[[Trial, RequestLog], bool], alarms: int
+    sandbox: Sandbox, operator: Operator, row: Row, act: Callable[[Trial, RequestLog], _Came], alarms: int
 ) -> dict[str, Any]:
     """Return what came of one disturbance: a new id that was called certain is a false alarm; so many are expected."""
     trial = Trial(sandbox, row, purpose="disturbed")
     log = RequestLog(sandbox.kafka.request_log)
     try:
-        is_ok = act(trial, log)
+        is_ok, more = act(trial, log)
         await_cycles(operator, 2)
         certain, doubtful, unseen = (trial.counted(certainty) for certainty in ("certain", "doubtful", "unseen"))
     finally:
@@ -90,11 +105,12 @@ def _line(
         "doubtful": doubtful,
         "unseen": unseen,
         "false_alarms": certain,
+        **more,
         "ok": is_ok and certain <= alarms,
     }
 
 
-def _failing(trial: Trial, log: RequestLog) -> bool:
+def _failing(trial: Trial, log: RequestLog) -> _Came:
     """Let each message fail for good; return whether members left for that, and were seen to come back."""
     *start, program = bound_command.command(trial.row)
     more = {"KAFKA_SESSION_TIMEOUT_MS": str(SESSION_MS), "NODE_PATH": str(Path(program).parent / "node_modules")}
@@ -103,10 +119,10 @@ def _failing(trial: Trial, log: RequestLog) -> bool:
     with Trickle(trial.team.sandbox.kafka.bootstrap, trial.team.name, every_s=0.5):
         time.sleep(2 * LASTS_S)
     left = request_log.left(log.read_new(), trial.team.name, began_s, time.time())
-    return len(left) > FIRST_IDS and trial.counted("doubtful") > 0
+    return len(left) > FIRST_IDS and trial.counted("doubtful") > 0, {}
 
 
-def _slow_handlers(trial: Trial, log: RequestLog) -> bool:
+def _slow_handlers(trial: Trial, log: RequestLog) -> _Came:
     """Let handlers take longer than M; return whether members left for that, and were seen to come back."""
     variable = catalogue.client(trial.row.client).env_preset[Setting.MAX_POLL_INTERVAL]
     slow = {variable: str(POLL_LIMIT_MS), "HANDLER": "wait", "HANDLER_MS": str(HANDLER_MS)}
@@ -115,24 +131,28 @@ def _slow_handlers(trial: Trial, log: RequestLog) -> bool:
     with Trickle(trial.team.sandbox.kafka.bootstrap, trial.team.name, every_s=1.0):
         time.sleep(LASTS_S)
     left = request_log.left(log.read_new(), trial.team.name, began_s, time.time())
-    return bool(left) and trial.counted("doubtful") > 0
+    return bool(left) and trial.counted("doubtful") > 0, {}
 
 
-def _reopened(trial: Trial, log: RequestLog) -> bool:
+def _reopened(trial: Trial, log: RequestLog) -> _Came:
     """Let consumers be closed and made again; return whether they left the group for that, and were seen to be back."""
     program = [*bound_command.command(trial.row)[:-1], str(_REOPENING)]
-    trial.deploy(mode="Recommend", more={"REOPEN_EVERY_S": str(REOPEN_EVERY_S)}, command=program)
+    how = {"REOPEN_EVERY_S": str(REOPEN_EVERY_S), "REOPEN_AFTER_S": str(REOPEN_AFTER_S)}
+    trial.deploy(mode="Recommend", more=how, command=program)
     began_s = time.time()
-    time.sleep(LASTS_S)
+    time.sleep(REOPENING_FOR_S)
     left = request_log.left(log.read_new(), trial.team.name, began_s, time.time())
-    return bool(left) and trial.counted("doubtful") + trial.counted("unseen") > 0
+    with trial.team.sandbox.kafka.request_log.open(errors="replace") as lines:
+        met = described.fewer(lines, trial.team.name, began_s, members=REPLICAS)
+    seen = trial.counted("doubtful") + trial.counted("unseen")
+    return bool(left) and seen > 0, {"left": len(left), "descriptions_that_met_it": met}
 
 
-def _restarted(trial: Trial, _log: RequestLog) -> bool:
+def _restarted(trial: Trial, _log: RequestLog) -> _Came:
     """Restart the broker under a calm group."""
     trial.deploy(mode="Recommend")
     time.sleep(LASTS_S / 3)
     trial.team.sandbox.kafka.stop()
     trial.team.sandbox.kafka.start()
     time.sleep(AFTER_RESTART_S)
-    return True
+    return True, {}

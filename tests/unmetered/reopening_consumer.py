@@ -1,6 +1,10 @@
-"""A consumer of confluent-kafka that is closed and made again within its process, every REOPEN_EVERY_S seconds."""
+"""A consumer of confluent-kafka that is closed and made again within its process, every REOPEN_EVERY_S seconds or so.
+
+The next is made REOPEN_AFTER_S after the last was closed.
+"""
 
 import os
+import random
 import signal
 import threading
 import time
@@ -22,10 +26,12 @@ def main() -> None:
     while not stopping.is_set():
         consumer = Consumer(settings)
         consumer.subscribe([os.environ["KAFKA_TOPIC"]])
-        until_s = time.monotonic() + float(os.environ["REOPEN_EVERY_S"])
+        every_s = float(os.environ["REOPEN_EVERY_S"]) * random.uniform(0.9, 1.1)  # noqa: S311 - so that pods differ
+        until_s = time.monotonic() + every_s
         while time.monotonic() < until_s and not stopping.is_set():
             consumer.poll(0.1)
         consumer.close()
+        stopping.wait(float(os.environ["REOPEN_AFTER_S"]))
 
 
 main()

@@ -27,8 +27,8 @@ from heartbeat_tuner.reconcile.liveness.turns import Turns
 SETTLING: Final = timedelta(seconds=5)
 """So old a description is when it is compared: by then Kubernetes shows which processes had restarted."""
 
-MOST_WAITING: Final = 60
-"""Descriptions of a group that wait for that: those of some minutes."""
+MOST_WAITING: Final = 180
+"""Descriptions of a group that wait for that: those of some minutes, each with two follow-ups."""
 
 MOST_PODS: Final = 100
 """Pods of a policy that have series of their own."""
