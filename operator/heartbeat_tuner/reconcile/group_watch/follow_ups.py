@@ -27,8 +27,8 @@ LATEST_S: Final = process_ids.BRIEF.total_seconds()
 """A follow-up that would be asked for after this says nothing any more."""
 
 PART: Final = 400
-"""Of the descriptions a minute that a cluster may be asked for, a round may ask for this part again: with a round each
-second, for 15 % more at most."""
+"""Of the descriptions a minute that a cluster may be asked for, a round may ask for this part again, and a follow-up for
+half as many: with a round each second, for a quarter more at most."""
 
 MOST_IN_A_ROW: Final = 2
 """Follow-ups of a description, one of the other."""
@@ -69,7 +69,7 @@ class FollowUps:
             again: of the round, where it is a follow-up; 0 for any other.
             looks_a_minute: that the cluster may be asked for.
         """
-        chosen = group_ids[: looks_a_minute // PART]
+        chosen = group_ids[: looks_a_minute // PART >> again]
         if chosen and again < MOST_IN_A_ROW and not self._waiting.full():
             self._waiting.put_nowait((self._monotonic(), FollowUp(chosen, again + 1)))
 
