@@ -11,7 +11,11 @@ type watched struct {
 // shown is what the operator exports of a group's policy.
 type shown struct{ info, session *series }
 
-// see has the group described every so often: an eviction is certain if a description shows the member out of its group.
+// followedMs is how long after a description that shows a member gone the operator has the group described once more.
+const followedMs = 500
+
+// see has the group described every so often: an eviction is certain if a description shows the member out of its group,
+// and the one that follows it does, too.
 func (g *group) see(one *pod, away span) {
 	every := int64(g.spec.LookEveryS * 1000)
 	if every <= 0 {
@@ -19,7 +23,7 @@ func (g *group) see(one *pod, away span) {
 	}
 	phase := int64(g.number) * 977 % every
 	back := firstAfter(away.until, phase, every)
-	if firstAfter(away.from, phase, every) < away.until {
+	if firstAfter(away.from, phase, every)+followedMs < away.until {
 		one.watched.certain = append(one.watched.certain, back)
 	} else {
 		one.watched.unseen = append(one.watched.unseen, back)
