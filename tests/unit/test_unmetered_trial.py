@@ -1,9 +1,12 @@
 """What the broker's log says of members without metrics, and when a library's row is ok."""
 
 import dataclasses
+import json
 
 from sandbox.request_log import MEMBER_ID_REQUIRED, NONE, JoinGroup, LeaveGroup, Record
-from tests.unmetered import trial
+from tests.lab.rows import ROWS
+from tests.unmetered import __main__ as trials
+from tests.unmetered import described, trial
 from tests.unmetered.trial import Outcome
 
 GROUP = "orders"
@@ -43,3 +46,32 @@ def test_a_row_is_ok_only_if_evictions_are_seen_and_cured_without_false_alarms()
         {"cured": False},
     )
     assert not any(dataclasses.replace(GOOD, **change).ok for change in worse)
+
+
+def test_descriptions_that_show_fewer_members_are_counted() -> None:
+    """Of one group, since a moment; a line that was not written to its end says nothing."""
+
+    def line(at_ms: int, **members: int) -> str:
+        groups = [{"groupId": name, "members": [{}] * count} for name, count in members.items()]
+        entry = {"requestHeader": {"requestApiKeyName": "DESCRIBE_GROUPS"}, "response": {"groups": groups}}
+        return f"{at_ms} Completed request:{json.dumps(entry, separators=(',', ':'))}\n"
+
+    lines = [
+        line(9_000, mine=0),
+        line(10_000, mine=2, other=1),
+        line(11_000, other=0, mine=1),
+        line(12_000, mine=0),
+        '12500 Completed request:{"requestHeader":{"requestApiKeyName":"JOIN_GROUP"}}\n',
+        line(13_000, mine=0)[:-10],
+    ]
+    assert described.fewer(lines, "mine", 10.0, members=2) == 2
+
+
+def test_clients_whose_session_is_at_the_broker_have_a_trial_of_their_own() -> None:
+    """The reason names it; those that are tried have none."""
+    reasons = {row.client: trials.impossible(row) for row in ROWS}
+    assert not reasons["java"]
+    assert "make broker-side" in reasons["java-kip848"]
+    assert "make broker-side" in reasons["share"]
+    assert "no policy names it" in reasons["connect"]
+    assert "looks evicted" in reasons["streams"]

@@ -250,9 +250,7 @@ class ClusterLooks:
             _log.exception("groups not read between cycles, the next cycle tries again", cluster=self._name)
             self._rests = True
 
-    async def _read(
-        self, group_ids: Collection[str], *, within: timedelta | None, again: int = 0
-    ) -> Mapping[str, Look]:
+    async def _read(self, group_ids: Collection[str], *, within: timedelta | None, again: int = 0) -> dict[str, Look]:
         """Read groups, as a follow-up or not; return those that were not read in time, whose turn is next."""
         if not group_ids:
             return {}

@@ -27,8 +27,8 @@ LATEST_S: Final = process_ids.BRIEF.total_seconds()
 """A follow-up that would be asked for after this says nothing any more."""
 
 PART: Final = 400
-"""Of the descriptions a minute that a cluster may be asked for, a round may ask for this part again, and a follow-up for
-half as many: with a round each second, for a quarter more at most."""
+"""Of the descriptions a minute that a cluster may be asked for, a round may ask for one in so many again, and a
+follow-up for half of that: with a round each second, for a quarter more at most."""
 
 MOST_IN_A_ROW: Final = 2
 """Follow-ups of a description, one of the other."""
@@ -43,7 +43,7 @@ class FollowUp:
 
     Attributes:
         group_ids: which.
-        again: 1 after a round that is no follow-up, 2 after that.
+        again: 1 after a round that is no follow-up, and 2 after a follow-up.
     """
 
     group_ids: Sequence[str]
