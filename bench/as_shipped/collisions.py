@@ -4,7 +4,7 @@ A policy allows so many evictions a month, and a crash may be noticed so late: b
 meets them may cost more than the evictions that it prevents. Knowing the truth, each group is one of four:
 
 - `free`: the library's defaults meet the objective, or what meets it costs no more than they do;
-- `owed`: it can be met for up to a tenth more, which the operator may pay (`guard.SAFETY_PRICE`);
+- `owed`: it can be met for up to a tenth more, which the operator may pay (`economics.SAFETY_PRICE`);
 - `dear`: it can be met, for more than that;
 - `out_of_reach`: no session that is noticed in time meets it.
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from bench.as_shipped.judgement import Standing
-from heartbeat_tuner.decision.optimize import guard
+from heartbeat_tuner.decision.optimize import economics
 
 WORSE: Final = 1.02
 """So many times the J of the defaults is no worse than they are."""
@@ -44,7 +44,7 @@ def goals(standing: Standing) -> Goals:
     price = against.attainable.net_per_day / against.default.net_per_day - 1.0
     if price <= 0.0:
         return Goals.FREE
-    return Goals.OWED if price <= guard.SAFETY_PRICE else Goals.DEAR
+    return Goals.OWED if price <= economics.SAFETY_PRICE else Goals.DEAR
 
 
 def can_be_asked(standing: Standing) -> bool:

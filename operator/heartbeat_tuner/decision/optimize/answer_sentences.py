@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.expected_evictions import figure
-from heartbeat_tuner.decision.optimize import guard
+from heartbeat_tuner.decision.optimize import economics
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -66,7 +66,7 @@ def undone(before: CostPoint, now: CostPoint) -> Sentence:
         "them, by what is known now, and at most {paid:.0%} are paid for the objective",
         before=before.settings.session_timeout,
         costsMore=Reading(now.net_per_day / before.net_per_day - 1.0),
-        paid=guard.SAFETY_PRICE,
+        paid=economics.SAFETY_PRICE,
     )
 
 
@@ -128,7 +128,7 @@ def _price(price: ObjectivePrice) -> Sentence:
         costs="may cost" if price.is_of_crashes else "costs",
         costsMore=Reading(price.share),
         how=", if members crash as often as they may" if price.is_of_crashes else "",
-        paid=guard.IN_DOUBT if price.is_of_crashes else guard.SAFETY_PRICE,
+        paid=economics.IN_DOUBT if price.is_of_crashes else economics.SAFETY_PRICE,
         measure="more than the values before the operator's changes " if is_of_those else "",
         longerSession=price.values.session_timeout,
     )

@@ -6,7 +6,6 @@ more, unless its own record shows the risk. Then, and only upwards, safety may c
 may take their place that cost less, evict less and are likely to be safe: they are better, if not surely good.
 """
 
-import dataclasses
 import enum
 from collections.abc import Iterable
 from datetime import timedelta
@@ -16,14 +15,14 @@ import numpy as np
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS, UNSTABLE_SHARE
-from heartbeat_tuner.decision.optimize.cost_points import CostPoint, Mask, SessionTable
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint, SessionTable
+from heartbeat_tuner.decision.optimize.economics import RELIEF, Budget, affordable, likely
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Limit
-from heartbeat_tuner.tails.gpd import Array
 
 IMPROVEMENT: Final = 0.05
 """A change that saves less of the net cost is none."""
@@ -33,28 +32,6 @@ UNMEASURED_IMPROVEMENT: Final = 0.10
 
 LEAST_SAVING: Final = 0.1
 """Likewise in stalled partition-seconds a day: where next to nothing is lost, there is nothing to save."""
-
-SAFETY_PRICE: Final = 0.10
-"""So much may the net cost rise to meet the objective, where live members are being evicted or likely to be."""
-
-IN_DOUBT: Final = 0.20
-"""So much may a longer session cost if members crash as often as they may (95 %)."""
-
-TOO_COSTLY: Final = 0.20
-"""A raise of S is undone where what is set costs so much more than what stood before our changes: twice what may be
-paid, or two models that differ by chance would write the values back and forth."""
-
-RESTORED: Final = 0.5
-"""At most this part of the evictions may be left after that, or the next fit would ask for the next small step."""
-
-NEARER: Final = 0.1
-"""Or at most this part, where no values are expected to meet the objective with room: ten times nearer is worth it."""
-
-RELIEF: Final = 0.30
-"""So many fewer evictions must that bring."""
-
-EXPECTED_SHARE: Final = 0.75
-"""Of its objective: what a group may be expected to evict under values that help, but are not surely safe."""
 
 LEAST_DAYS: Final = 1.0
 """Days watched, and member-days: with less than that nothing is recommended; the hours seen may have been the best."""
@@ -146,72 +123,6 @@ def no_riskier(now: CostPoint, new: CostPoint) -> bool:
     )
 
 
-def likely(point: CostPoint, per_month: float) -> bool:
-    """Whether values are expected to meet the objective, with some room."""
-    return point.evictions_per_month <= EXPECTED_SHARE * per_month
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Budget:
-    """What a group may cost to meet its objective.
-
-    The objective is a person's, and worth a tenth of what the group cost with somebody else's values. As a share of
-    what we have set it would be worth less with each saving, and more with each price paid.
-
-    Attributes:
-        now: what is set, and what that costs.
-        before: what stood before our changes; None where nothing of ours is set.
-        per_month: false evictions that the objective allows.
-        shown: whether the group's own record shows more than these.
-    """
-
-    now: CostPoint
-    before: CostPoint | None
-    per_month: float
-    shown: bool
-
-    @property
-    def in_danger(self) -> float:
-        """The most net cost where live members are being evicted."""
-        measure = self.now if self.before is None else self.before
-        return max(self.now.net_per_day, (1 + SAFETY_PRICE) * measure.net_per_day)
-
-    @property
-    def most(self) -> float:
-        """The most net cost otherwise: that of now, unless the objective is more likely missed than not.
-
-        An average may lie far above that: few groups in which it happens often make it, and the others would pay for
-        nothing.
-        """
-        return self.in_danger if self.now.likeliest_per_month > self.per_month else self.now.net_per_day
-
-    def allows_doubt(self, at_most: Array, longer: Array) -> Mask:
-        """Return which sessions cost little more if members crash as often as they may (95 %).
-
-        Where evictions are shown, a session is also allowed that then costs no more than what stood before our changes.
-
-        Args:
-            at_most: net cost of each then.
-            longer: by how much that is more than without the session.
-        """
-        allowed = longer <= IN_DOUBT * self.now.net_per_day
-        if self.shown and self.before is not None:
-            allowed |= at_most <= self.before.net_per_day + self.before.crash_doubt_per_day
-        return np.asarray(allowed)
-
-    def restores(self, new: CostPoint) -> bool:
-        """Whether values bring a group to its objective, with room, or far nearer to it, within the budget.
-
-        The group is expected to miss it.
-        """
-        return (
-            self.now.evictions_per_month > self.per_month
-            and new.evictions_per_month <= RESTORED * self.now.evictions_per_month
-            and (likely(new, self.per_month) or new.evictions_per_month <= NEARER * self.now.evictions_per_month)
-            and new.net_per_day <= self.most
-        )
-
-
 def endangered(evictions: int, days: float, per_month: float) -> bool:
     """Whether a group's own record shows more false evictions than its objective allows."""
     return evictions >= ENOUGH_EVICTIONS and days > 0 and evictions / days * MONTH_DAYS > per_month
@@ -251,46 +162,6 @@ def relief(tables: Iterable[SessionTable], budget: Budget, *, measured: bool = T
     hopeful = [point for point in helping if likely(point, per_month)]
     saving = [point for point in helping if improves(now, point, measured=measured)]  # a price is the objective's
     return min(safe or hopeful or saving, key=lambda point: point.net_per_day, default=None)
-
-
-def affordable(table: SessionTable, budget: Budget, most: float) -> Mask:
-    """Return which sessions cost no more than may be paid, in net cost.
-
-    A longer session costs when members crash, and how often they do is hardly known of a small group. So it costs a
-    fifth at most even if they crash as often as they may, beside what is set and beside the same beat without it: a
-    shorter H does not pay for a longer S. It is undone once more than that is expected (`TOO_COSTLY`).
-    """
-    now = budget.now
-    sessions_s, current_s = table.costs.sessions_s, now.settings.session_timeout.total_seconds()
-    at_most = table.net + table.costs.crash_doubt_per_day
-    unmoved = min(float(np.interp(current_s, sessions_s, at_most)), now.net_per_day + now.crash_doubt_per_day)
-    longer = at_most - unmoved
-    return np.asarray((table.net <= most) & ((sessions_s <= current_s) | budget.allows_doubt(at_most, longer)))
-
-
-def holds_in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> bool:
-    """Whether a longer session that saves would cost a fifth at most if members crash as often as they may.
-
-    Args:
-        now: what is set.
-        new: what shall be.
-        unmoved: the same with the session that is set.
-    """
-    return in_doubt(now, new, unmoved) <= IN_DOUBT * now.net_per_day
-
-
-def in_doubt(now: CostPoint, new: CostPoint, unmoved: CostPoint) -> float:
-    """Return what a longer session costs if members crash as often as they may; 0 of one that is no longer.
-
-    Args:
-        now: what is set.
-        new: what shall be.
-        unmoved: the same with the session that is set.
-    """
-    if new.settings.session_timeout <= now.settings.session_timeout:
-        return 0.0
-    least = min(point.net_per_day + point.crash_doubt_per_day for point in (now, unmoved))
-    return new.net_per_day + new.crash_doubt_per_day - least
 
 
 def unstable(now: CostPoint) -> bool:

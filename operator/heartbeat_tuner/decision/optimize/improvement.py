@@ -12,9 +12,9 @@ from datetime import timedelta
 
 import numpy as np
 
-from heartbeat_tuner.decision.optimize import guard, poll_limits, search
+from heartbeat_tuner.decision.optimize import economics, guard, poll_limits, search
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable
-from heartbeat_tuner.decision.optimize.guard import Budget
+from heartbeat_tuner.decision.optimize.economics import Budget
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
@@ -22,7 +22,6 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
-from heartbeat_tuner.models.failure_profile import Rebalancing
 
 
 def better(
@@ -32,7 +31,7 @@ def better(
     budget = budget_of(question, cost_cache, rules, now)
     point: CostPoint | None
     is_sure = isinstance(choice, Choice) and _is_sure(cost_cache, now, choice.point)
-    if isinstance(choice, Choice) and is_sure and _improves(rules, now, choice.point):
+    if isinstance(choice, Choice) and is_sure and improves(rules, now, choice.point):
         point = choice.point
     else:
         point = _relief(cost_cache, rules, budget, choice) if rules.upwards else None
@@ -56,57 +55,6 @@ def _known(cost_cache: CostCache, settings: LivenessSettings | None) -> CostPoin
     return point if is_known else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class UndoneRaise:
-    """A raise of S that turned out to cost too much.
-
-    Attributes:
-        before: what stood before our changes.
-        new: what shall be: what would have been set instead, or what stood before.
-    """
-
-    before: CostPoint
-    new: CostPoint
-
-
-def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> UndoneRaise | None:
-    """Return what would be set had our changes not raised S, where it costs far more than may be paid for that.
-
-    It would never come down again otherwise: shorter sessions miss the objective. At the broker no raise is undone:
-    what stood before the first of our writes there is not remembered.
-
-    Args:
-        question: that is asked.
-        cost_cache: of the group.
-        rules: for the values that are set.
-        now: what these cost.
-    """
-    before = None if question.profile.rebalancing is Rebalancing.CONSUMER else question.baseline
-    if before is None or rules.upwards or before.session_timeout >= question.current.session_timeout:
-        return None
-    before = dataclasses.replace(before, max_poll_interval=question.current.max_poll_interval)
-    earlier, cost_of_before = dataclasses.replace(rules, current=before), cost_cache.at(before)
-    whole = budget_of(question, cost_cache, rules, now).before  # with the M of then: it is what may be paid more than
-    measure = max(cost_of_before.net_per_day, 0.0 if whole is None else whole.net_per_day)
-    if not 0.0 < (1.0 + guard.TOO_COSTLY) * measure < now.net_per_day:
-        return None  # of a cost of nothing there is no share
-    costs = CostCache(cost_cache.profile, earlier)
-    choice = search.choose(costs, earlier, question.objective.max_false_evictions_per_month)
-    asked = dataclasses.replace(question, current=before, baseline=None)
-    new = better(asked, costs, earlier, cost_of_before, choice)
-    if new is None or new.settings.session_timeout < before.session_timeout:
-        new = cost_of_before  # what is shorter still has not been set yet: it takes its own steps from there
-    is_allowed = _may_be_set(earlier, new.settings) and _improves(rules, now, new)
-    return UndoneRaise(cost_of_before, new) if is_allowed else None
-
-
-def _may_be_set(rules: Rules, settings: LivenessSettings) -> bool:
-    """Whether the limits of today allow values that were set once."""
-    floor, ceiling = rules.session(settings)
-    is_within = floor.value <= settings.session_timeout <= ceiling.value
-    return is_within and rules.bounded(settings) == settings and not rules.client.violations(settings)
-
-
 def step(cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint) -> CostPoint | None:
     """Return the values, or those half of the way to them; None if these are no better than what is set.
 
@@ -122,7 +70,7 @@ def step(cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint) ->
     if halfway == after:
         return new
     point = cost_cache.at(halfway)
-    return point if not rules.client.violations(halfway) and _improves(rules, now, point) else None
+    return point if not rules.client.violations(halfway) and improves(rules, now, point) else None
 
 
 def objective_price(cost_cache: CostCache, budget: Budget, choice: Choice | Infeasible) -> ObjectivePrice | None:
@@ -137,7 +85,7 @@ def objective_price(cost_cache: CostCache, budget: Budget, choice: Choice | Infe
     if best.net_per_day > budget.in_danger:
         return _price_of(budget, best, best.net_per_day / now.net_per_day - 1.0, is_of_crashes=False)
     unmoved = dataclasses.replace(best.settings, session_timeout=now.settings.session_timeout)
-    of_crashes = guard.in_doubt(now, best, cost_cache.at(unmoved))
+    of_crashes = economics.in_doubt(now, best, cost_cache.at(unmoved))
     at_most = best.net_per_day + best.crash_doubt_per_day
     if not budget.allows_doubt(np.array(at_most), np.array(of_crashes)):
         return _price_of(budget, best, of_crashes / now.net_per_day, is_of_crashes=True)
@@ -149,19 +97,20 @@ def _price_of(budget: Budget, best: CostPoint, share: float, *, is_of_crashes: b
     return ObjectivePrice(best.settings, share, is_of_crashes=is_of_crashes, follows_our_changes=is_ours)
 
 
-def _improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:
+def improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:
+    """Whether a change saves enough to be sure of, by what is measured."""
     return guard.improves(now, new, measured=rules.largest_poll_gap_s is not None)
 
 
 def _is_better(rules: Rules, budget: Budget, new: CostPoint) -> bool:
     """Whether a change saves enough, or brings a group to its objective."""
-    return _improves(rules, budget.now, new) or budget.restores(new)
+    return improves(rules, budget.now, new) or budget.restores(new)
 
 
 def _is_sure(cost_cache: CostCache, now: CostPoint, new: CostPoint) -> bool:
     """Whether a longer session costs little even if members crash as often as they may."""
     unmoved = dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout)
-    return guard.holds_in_doubt(now, new, cost_cache.at(unmoved))
+    return economics.holds_in_doubt(now, new, cost_cache.at(unmoved))
 
 
 def _of_static(cost_cache: CostCache, rules: Rules, budget: Budget, new: CostPoint) -> CostPoint | None:
@@ -224,7 +173,7 @@ def _no_riskier(cost_cache: CostCache, rules: Rules, budget: Budget, *, is_safe_
         for limit in poll_limits.where_none_is_safe(cost_cache.profile, raised, per_month)
         for point in _cheaper(cost_cache, raised, budget, limit)
     ]
-    likely = [point for point in points if guard.likely(point, per_month)]
+    likely = [point for point in points if economics.likely(point, per_month)]
     candidates = likely or ([] if is_safe_to_be_had else points)
     return min(candidates, key=lambda point: point.net_per_day, default=None)
 
@@ -240,10 +189,10 @@ def _cheaper(cost_cache: CostCache, rules: Rules, budget: Budget, poll_limit: ti
     for table in [] if isinstance(answer, Infeasible) else answer:
         safer = table.within & (table.upper <= now.evictions_upper)
         safer &= table.costs.evictions_per_month <= now.evictions_per_month
-        safer &= guard.affordable(table, budget, budget.most)
-        likely = guard.EXPECTED_SHARE * budget.per_month
+        safer &= economics.affordable(table, budget, budget.most)
+        likely = economics.EXPECTED_SHARE * budget.per_month
         evicted = now.evictions_per_month
-        for most in (likely, min(likely, guard.RESTORED * evicted), guard.NEARER * evicted, np.inf):
+        for most in (likely, min(likely, economics.RESTORED * evicted), economics.NEARER * evicted, np.inf):
             helping = safer & (table.costs.evictions_per_month <= most)
             if not helping.any():
                 continue

@@ -13,11 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.decision.optimize import grid
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.limits import allowed_values as allowed
-from heartbeat_tuner.limits import smallest_changes
+from heartbeat_tuner.limits import grid, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array

@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.decision.cost.cost_model import CostModel, Costs
-from heartbeat_tuner.decision.optimize import answer_sentences, grid, poll_limits
+from heartbeat_tuner.decision.optimize import answer_sentences, poll_limits
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable, Unsure
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.limits import allowed_values as allowed
-from heartbeat_tuner.limits import smallest_changes
+from heartbeat_tuner.limits import grid, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Limit, Rules
 from heartbeat_tuner.models.failure_profile import Profile
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
-from heartbeat_tuner.decision.optimize import answer_sentences, economics, guard, improvement, search
+from heartbeat_tuner.decision.optimize import answer_sentences, economics, guard, improvement, search, undone_raise
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Unsure
+from heartbeat_tuner.decision.optimize.economics import Budget
 from heartbeat_tuner.decision.optimize.guard import Leave
 from heartbeat_tuner.decision.optimize.questions import SURE, Answer, Question
 from heartbeat_tuner.decision.optimize.remedy import settled
@@ -166,7 +167,7 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
     answer = dataclasses.replace(answer, uncapped=_uncapped(cost_cache, rules, choice, per_month))
     if isinstance(choice, Choice):
         answer = dataclasses.replace(answer, lower=choice.lower, upper=choice.upper)
-    undone = improvement.undone(question, cost_cache, rules, now)
+    undone = undone_raise.undone(question, cost_cache, rules, now)
     new = improvement.better(question, cost_cache, rules, now, choice) if undone is None else undone.new
     if new is not None and stepwise and undone is None:
         new = improvement.step(cost_cache, rules, now, new)
@@ -174,7 +175,8 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
         is_urgent = rules.upwards and guard.cures(now, new)
         unmet = choice.message if isinstance(choice, Infeasible) and new.evictions_upper > per_month else ""
         unmet = unmet if undone is None else answer_sentences.undone(undone.before, now)
-        return _changed(question, cost_cache, now, new, answer, urgent=is_urgent, unmet=unmet)
+        budget = improvement.budget_of(question, cost_cache, rules, now)
+        return _changed(question, cost_cache, budget, new, answer, urgent=is_urgent, unmet=unmet)
     if isinstance(choice, Unsure):
         return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
@@ -188,7 +190,7 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
 def _changed(
     question: Question,
     cost_cache: CostCache,
-    now: CostPoint,
+    budget: Budget,
     new: CostPoint,
     answer: Answer,
     *,
@@ -200,12 +202,13 @@ def _changed(
     Args:
         question: that is answered.
         cost_cache: of the group.
-        now: what is set.
+        budget: of the group, with what is set.
         new: what shall be.
         answer: as far as it is known.
         urgent: whether the group's record shows that it evicts, and these values cure that.
         unmet: why the values may miss the objective; empty where they are sure to meet it.
     """
+    now = budget.now
     days, member_days = question.rests_on(new.settings)
     leave = guard.leave(watched_days=days, member_days=member_days)
     if leave is Leave.NONE and not urgent:
@@ -215,7 +218,9 @@ def _changed(
     session, only_recommend = new.settings.session_timeout, leave is Leave.RECOMMEND and not urgent
     in_force, per_month = now if only_recommend else new, question.objective.max_false_evictions_per_month
     is_chance = 0 < question.evictions < ENOUGH_EVICTIONS  # what misses the objective by one eviction may not miss it
-    is_asked = urgent or (not is_chance and economics.restores_the_objective(now, new, per_month))
+    rollout = cost_cache.rollout(now.settings)
+    is_paid = economics.is_paid_by_savings(budget.before, new, rollout, question.horizon)
+    is_asked = urgent or ((not is_chance or is_paid) and economics.restores_the_objective(now, new, per_month))
     return dataclasses.replace(
         answer,
         verdict=Verdict.CHANGE,
@@ -227,9 +232,7 @@ def _changed(
         new=_predicted(cost_cache, new),
         objective_met=in_force.evictions_upper <= per_month,
         wait_for_restart=not is_asked
-        and economics.is_not_worth_a_rollout(
-            question.profile, now, new, cost_cache.rollout(now.settings), question.horizon
-        ),
+        and economics.is_not_worth_a_rollout(question.profile, now, new, rollout, question.horizon),
         only_recommend=only_recommend,
         confidence=_confidence(days, member_days),
     )

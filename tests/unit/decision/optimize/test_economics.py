@@ -64,6 +64,15 @@ def test_an_objective_that_is_missed_asks_for_the_change(evictions: float, after
     assert economics.restores_the_objective(now, new, per_month=1.0) is asks
 
 
+@pytest.mark.parametrize(
+    ("before", "is_paid"), [(None, False), (1_012.0, False), (1_014.0, True)], ids=["nothing of ours", "less", "enough"]
+)
+def test_what_all_changes_saved_pays_for_one_more_rollout(before: float | None, *, is_paid: bool) -> None:
+    """By a third more than it costs, within ten days, against what stood before them."""
+    earlier, new = None if before is None else point(BEAT, before), point(SESSION, 1_000.0)
+    assert economics.is_paid_by_savings(earlier, new, ROLLOUT, timedelta(days=DAYS)) is is_paid
+
+
 def test_values_that_the_broker_has_need_no_restart() -> None:
     """KIP-848: the session and the heartbeat; the poll limit is the client's."""
     consumer = calm(client="java-kip848", rebalancing=Rebalancing.CONSUMER)

@@ -12,7 +12,7 @@ from heartbeat_tuner.decision.cost import cost_model
 from heartbeat_tuner.decision.cost.cost_model import Costs
 from heartbeat_tuner.decision.optimize import answer_sentences, guard, improvement, search, tuning
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, SessionTable
-from heartbeat_tuner.decision.optimize.guard import Budget
+from heartbeat_tuner.decision.optimize.economics import Budget
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.optimize.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
@@ -144,76 +144,6 @@ def test_a_session_is_not_bought_at_a_price_that_only_the_mean_of_crashes_allows
     costs = dataclasses.replace(table.costs, crash_doubt_per_day=doubt * np.array([1.0, 2.0, 3.0]))
     chosen = guard.relief([dataclasses.replace(table, costs=costs)], spend(now, 2.0))
     assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s
-
-
-@pytest.mark.parametrize(
-    ("upper", "net", "left", "restores"),
-    [
-        (3.0, 110.0, 0.6, True),
-        (3.0, 111.0, 0.6, False),
-        (3.0, 101.0, 0.8, False),
-        (8.2, 101.0, 0.6, False),
-        (8.2, 100.0, 0.6, True),
-    ],
-    ids=["for a tenth", "for more", "by small steps", "likelier met", "likelier met, for nothing"],
-)
-def test_a_group_that_likely_misses_its_objective_is_brought_to_it_at_a_price(
-    upper: float, net: float, left: float, *, restores: bool
-) -> None:
-    """From 1.5 a month to half of it for a tenth more, if it is likelier missed than not, and else for nothing."""
-    settings = with_session(question(), 45).current
-    now = CostPoint(settings, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
-    new = CostPoint(settings, net, 0.0, left, 2.9, 58.0, 0.0, 1.0, 0.0)
-    assert spend(now, 1.0).restores(new) is restores
-    assert not spend(new, 1.0).restores(dataclasses.replace(new, evictions_per_month=0.1))
-
-
-@pytest.mark.parametrize(
-    ("upper", "before", "most", "in_danger"),
-    [
-        (3.0, None, 110.0, 110.0),
-        (3.0, 400.0, 440.0, 440.0),
-        (8.2, 400.0, 100.0, 440.0),
-        (3.0, 95.0, 104.5, 104.5),
-        (3.0, 50.0, 100.0, 100.0),
-    ],
-    ids=["nothing of ours is set", "we saved", "likelier met", "half of the price is paid", "more than it is paid"],
-)
-def test_an_objective_is_worth_a_tenth_of_what_stood_before_our_changes(
-    upper: float, before: float | None, most: float, in_danger: float
-) -> None:
-    """Else it would be worth next to nothing after a saving, and a tenth more after a price is paid."""
-    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
-    earlier = None if before is None else dataclasses.replace(now, net_per_day=before)
-    budget = Budget(now, earlier, 1.0, shown=True)
-    assert (budget.most, budget.in_danger) == pytest.approx((most, in_danger))
-
-
-@pytest.mark.parametrize(
-    ("before", "allowed"),
-    [(None, [20.0]), (400.0, [20.0, 340.0]), (50.0, [20.0])],
-    ids=["nothing of ours is set", "we saved", "we paid"],
-)
-def test_what_we_saved_pays_for_a_session_that_costs_more_if_members_crash_often(
-    before: float | None, allowed: list[float]
-) -> None:
-    """Where evictions are shown: it then costs no more than what stood before does at most."""
-    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 30.0)
-    earlier = None if before is None else dataclasses.replace(now, net_per_day=before, crash_doubt_per_day=40.0)
-    longer = np.array([20.0, 340.0, 341.0])
-    assert longer[Budget(now, earlier, 1.0, shown=True).allows_doubt(100.0 + longer, longer)].tolist() == allowed
-    assert longer[Budget(now, earlier, 1.0, shown=False).allows_doubt(100.0 + longer, longer)].tolist() == [20.0]
-
-
-@pytest.mark.parametrize(("left", "net", "restores"), [(2.8, 110.0, True), (2.9, 110.0, False), (2.8, 111.0, False)])
-def test_values_that_are_ten_times_nearer_to_the_objective_are_worth_a_tenth_as_well(
-    left: float, net: float, *, restores: bool
-) -> None:
-    """A group that misses it 28 times over would else stay there, since no session in time is sure to meet it."""
-    settings = with_session(question(), 48).current
-    now = CostPoint(settings, 100.0, 0.0, 28.0, 43.0, 46.0, 0.0, 1.0, 0.0)
-    new = CostPoint(settings, net, 0.0, left, 4.0, 58.0, 0.0, 1.0, 0.0)
-    assert spend(now, 1.0).restores(new) is restores
 
 
 def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:

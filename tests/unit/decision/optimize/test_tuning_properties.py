@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision.optimize import guard, poll_limits, search, tuning
+from heartbeat_tuner.decision.optimize import economics, guard, poll_limits, search, tuning
 from heartbeat_tuner.decision.optimize.cost_points import Choice, Unsure
 from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.optimize.search import CostCache
@@ -276,8 +276,8 @@ def test_more_evictions_seen_never_give_a_shorter_session(asked: Question, evict
     per_month = asked.objective.max_false_evictions_per_month
     if evicted.new.evictions_upper > per_month:
         # Nothing is surely within the objective at a price that may be paid: then what is likely to be, with room.
-        assert evicted.new.evictions_per_month <= guard.EXPECTED_SHARE * per_month
-        assert evicted.new.evictions_per_month <= (1 - guard.RELIEF) * evicted.now.evictions_per_month
+        assert evicted.new.evictions_per_month <= economics.EXPECTED_SHARE * per_month
+        assert evicted.new.evictions_per_month <= (1 - economics.RELIEF) * evicted.now.evictions_per_month
 
 
 @slowly

@@ -10,7 +10,7 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.optimize import improvement, tuning
-from heartbeat_tuner.decision.optimize.guard import Budget
+from heartbeat_tuner.decision.optimize.economics import Budget
 from heartbeat_tuner.decision.optimize.questions import Answer, Question, baseline
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -49,6 +49,28 @@ def test_a_raise_that_costs_far_more_than_its_objective_is_worth_is_undone() -> 
     assert undone.new is not None
     assert left.new is not None
     assert undone.new.net_per_day < 0.2 * left.new.net_per_day
+
+
+def test_a_raise_is_only_lowered_where_a_shorter_session_is_likely_to_meet_the_objective_at_its_price() -> None:
+    """From 10 s nobody would go there, for members may crash far more often; a raise that is undone would come back."""
+    often = happening(0.03, 20.0, doubt=5.0)
+    absent = dataclasses.replace(FROZEN, crashes=often, pauses=happening(1.0, 8.0, doubt=2.0))
+    long = dataclasses.replace(RAISED, session_timeout=seconds(300))
+    lowered = tuning.answer(question(absent, current=long, baseline=BEFORE))
+    assert lowered.new is not None
+    assert session(lowered) == seconds(32)
+    assert lowered.new.evictions_per_month == pytest.approx(0.74, abs=0.02)
+    cheaper = dataclasses.replace(BEFORE, session_timeout=seconds(20))
+    undone = tuning.answer(question(absent, current=long, baseline=cheaper))
+    assert session(undone) == seconds(20), "32 s cost a sixth more than that"
+
+
+def test_a_raise_stays_where_members_may_crash_so_rarely_that_it_is_worth_its_price() -> None:
+    """A crash or two by chance are no reason to evict members again."""
+    surely, maybe = (dataclasses.replace(FROZEN, crashes=happening(0.3, 20.0, doubt=doubt)) for doubt in (2.0, 60.0))
+    undone, left = (tuning.answer(question(often, current=RAISED, baseline=BEFORE)) for often in (surely, maybe))
+    assert session(undone) == seconds(10)
+    assert session(left) != seconds(10)
 
 
 def test_at_the_broker_no_raise_is_undone() -> None:
@@ -136,6 +158,20 @@ def test_a_saving_of_ours_pays_for_the_objective() -> None:
     assert paid.reason is Reason.DANGER
     assert paid.objective_met
     assert session(paid) == seconds(46)
+
+
+@pytest.mark.parametrize(
+    ("evictions", "hours", "waits"), [(2, 6, False), (2, 1, True), (0, 1, False)], ids=["paid", "not paid", "no chance"]
+)
+def test_what_we_saved_pays_for_the_rollout_that_two_evictions_alone_do_not_ask_for(
+    evictions: int, hours: int, *, waits: bool
+) -> None:
+    """Two may be chance. Who is expected to miss the objective, and has saved more than it costs, need not wait."""
+    quick, slow = (dataclasses.replace(RAISED, session_timeout=seconds(session_s)) for session_s in (20, 300))
+    horizon = timedelta(hours=hours)
+    found = tuning.goal(question(FROZEN, current=quick, baseline=slow, evictions=evictions, horizon=horizon))
+    assert session(found) == seconds(39)
+    assert found.wait_for_restart is waits
 
 
 @pytest.mark.parametrize("endless", [{"net_per_day": math.inf}, {"crash_doubt_per_day": math.inf}])

@@ -1,0 +1,94 @@
+"""What a group may cost to meet its objective, by what is set and by what stood before our changes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint
+from heartbeat_tuner.decision.optimize.economics import Budget
+from tests.support.questions import question, with_session
+
+
+@pytest.mark.parametrize(
+    ("upper", "net", "left", "restores"),
+    [
+        (3.0, 110.0, 0.6, True),
+        (3.0, 111.0, 0.6, False),
+        (3.0, 101.0, 0.8, False),
+        (8.2, 101.0, 0.6, False),
+        (8.2, 100.0, 0.6, True),
+    ],
+    ids=["for a tenth", "for more", "by small steps", "likelier met", "likelier met, for nothing"],
+)
+def test_a_group_that_likely_misses_its_objective_is_brought_to_it_at_a_price(
+    upper: float, net: float, left: float, *, restores: bool
+) -> None:
+    """From 1.5 a month to half of it for a tenth more, if it is likelier missed than not, and else for nothing."""
+    settings = with_session(question(), 45).current
+    now = CostPoint(settings, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
+    new = CostPoint(settings, net, 0.0, left, 2.9, 58.0, 0.0, 1.0, 0.0)
+    assert Budget(now, None, 1.0, shown=True).restores(new) is restores
+    assert not Budget(new, None, 1.0, shown=True).restores(dataclasses.replace(new, evictions_per_month=0.1))
+
+
+@pytest.mark.parametrize(
+    ("upper", "before", "most", "in_danger"),
+    [
+        (3.0, None, 110.0, 110.0),
+        (3.0, 400.0, 440.0, 440.0),
+        (8.2, 400.0, 175.0, 440.0),
+        (8.2, 95.0, 100.0, 104.5),
+        (3.0, 95.0, 104.5, 104.5),
+        (3.0, 50.0, 100.0, 100.0),
+    ],
+    ids=[
+        "nothing of ours is set",
+        "we saved",
+        "likelier met, and we saved",
+        "likelier met, and we saved nothing",
+        "half of the price is paid",
+        "more than it is paid",
+    ],
+)
+def test_an_objective_is_worth_a_tenth_of_what_stood_before_our_changes(
+    upper: float, before: float | None, most: float, in_danger: float
+) -> None:
+    """Else it would be worth next to nothing after a saving, and a tenth more after a price is paid."""
+    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
+    earlier = None if before is None else dataclasses.replace(now, net_per_day=before)
+    budget = Budget(now, earlier, 1.0, shown=True)
+    assert (budget.most, budget.in_danger) == pytest.approx((most, in_danger))
+
+
+@pytest.mark.parametrize(
+    ("evictions", "shown", "before", "allowed"),
+    [
+        (1.5, True, None, [20.0]),
+        (1.5, True, 400.0, [20.0, 384.0]),
+        (1.5, False, 400.0, [20.0, 384.0]),
+        (0.9, True, 400.0, [20.0, 384.0]),
+        (0.9, False, 400.0, [20.0]),
+        (1.5, True, 50.0, [20.0]),
+    ],
+    ids=["nothing of ours is set", "missed and shown", "missed", "shown", "met", "we paid"],
+)
+def test_what_we_saved_pays_for_a_session_that_costs_more_if_members_crash_often(
+    evictions: float, before: float | None, allowed: list[float], *, shown: bool
+) -> None:
+    """It then costs a tenth more at most than what stood before does at most: 484 of 440."""
+    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 30.0)
+    earlier = None if before is None else dataclasses.replace(now, net_per_day=before, crash_doubt_per_day=40.0)
+    longer = np.array([20.0, 384.0, 385.0])
+    assert longer[Budget(now, earlier, 1.0, shown=shown).allows_doubt(100.0 + longer, longer)].tolist() == allowed
+
+
+@pytest.mark.parametrize(("left", "net", "restores"), [(2.8, 110.0, True), (2.9, 110.0, False), (2.8, 111.0, False)])
+def test_values_that_are_ten_times_nearer_to_the_objective_are_worth_a_tenth_as_well(
+    left: float, net: float, *, restores: bool
+) -> None:
+    """A group that misses it 28 times over would else stay there, since no session in time is sure to meet it."""
+    settings = with_session(question(), 48).current
+    now = CostPoint(settings, 100.0, 0.0, 28.0, 43.0, 46.0, 0.0, 1.0, 0.0)
+    new = CostPoint(settings, net, 0.0, left, 4.0, 58.0, 0.0, 1.0, 0.0)
+    assert Budget(now, None, 1.0, shown=True).restores(new) is restores
