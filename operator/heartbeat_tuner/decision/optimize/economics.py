@@ -26,6 +26,10 @@ from heartbeat_tuner.tails.gpd import Array
 SAFETY_PRICE: Final = 0.10
 """So much may the net cost rise to meet the objective, where live members are being evicted or likely to be."""
 
+UNCOUNTED: Final = 2.0
+"""Where no eviction was counted, so many times the objective must be likely before it is paid for: of Java groups of
+three fleets that were likely to evict one to two times a month, 0.41 did (docs/design/0034), and beyond that 0.77."""
+
 OF_SAVINGS: Final = 0.25
 """So much of what our changes saved may be paid for that where only the average misses the objective."""
 
@@ -76,12 +80,14 @@ class Budget:
         before: what stood before our changes; None where nothing of ours is set.
         per_month: false evictions that the objective allows.
         shown: whether the group's own record shows more than these.
+        counted: whether any live member was evicted with what is set.
     """
 
     now: CostPoint
     before: CostPoint | None
     per_month: float
     shown: bool
+    counted: bool
 
     @property
     def in_danger(self) -> float:
@@ -91,12 +97,12 @@ class Budget:
 
     @property
     def most(self) -> float:
-        """The most net cost otherwise: that of now, unless the objective is more likely missed than not.
+        """The most net cost otherwise: that of now, unless the objective is more likely missed than not (`UNCOUNTED`).
 
         An average may lie far above that: few groups in which it happens often make it, and the others would pay for
         nothing. So where only the average misses the objective, a part of what our changes saved may be paid for it.
         """
-        if self.now.likeliest_per_month > self.per_month:
+        if self.now.likeliest_per_month > (1.0 if self.counted else UNCOUNTED) * self.per_month:
             return self.in_danger
         saved = 0.0 if self.before is None else max(self.before.net_per_day - self.now.net_per_day, 0.0)
         return self.now.net_per_day + (OF_SAVINGS * saved if self.is_missed else 0.0)

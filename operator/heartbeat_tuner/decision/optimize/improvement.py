@@ -45,7 +45,8 @@ def better(
 def budget_of(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint) -> Budget:
     """Return what the group may cost to meet its objective."""
     before = _known(cost_cache, question.baseline)
-    return Budget(now, before, question.objective.max_false_evictions_per_month, shown=rules.upwards)
+    per_month = question.objective.max_false_evictions_per_month
+    return Budget(now, before, per_month, shown=rules.upwards, counted=question.evictions > 0)
 
 
 def _known(cost_cache: CostCache, settings: LivenessSettings | None) -> CostPoint | None:

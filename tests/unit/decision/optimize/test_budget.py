@@ -28,8 +28,10 @@ def test_a_group_that_likely_misses_its_objective_is_brought_to_it_at_a_price(
     settings = with_session(question(), 45).current
     now = CostPoint(settings, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
     new = CostPoint(settings, net, 0.0, left, 2.9, 58.0, 0.0, 1.0, 0.0)
-    assert Budget(now, None, 1.0, shown=True).restores(new) is restores
-    assert not Budget(new, None, 1.0, shown=True).restores(dataclasses.replace(new, evictions_per_month=0.1))
+    assert Budget(now, None, 1.0, shown=True, counted=True).restores(new) is restores
+    assert not Budget(new, None, 1.0, shown=True, counted=True).restores(
+        dataclasses.replace(new, evictions_per_month=0.1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,8 +59,22 @@ def test_an_objective_is_worth_a_tenth_of_what_stood_before_our_changes(
     """Else it would be worth next to nothing after a saving, and a tenth more after a price is paid."""
     now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, 1.5, upper, 43.0, 0.0, 1.0, 0.0)
     earlier = None if before is None else dataclasses.replace(now, net_per_day=before)
-    budget = Budget(now, earlier, 1.0, shown=True)
+    budget = Budget(now, earlier, 1.0, shown=True, counted=True)
     assert (budget.most, budget.in_danger) == pytest.approx((most, in_danger))
+
+
+@pytest.mark.parametrize(
+    ("expected", "counted", "most"),
+    [(1.5, True, 110.0), (1.5, False, 100.0), (2.8, False, 110.0)],
+    ids=["once is likely and counted", "once is likely alone", "two are likely"],
+)
+def test_what_is_likely_but_was_never_counted_is_paid_for_from_twice_the_objective_on(
+    expected: float, most: float, *, counted: bool
+) -> None:
+    """Of groups in between less than half miss it in truth, and all would pay."""
+    now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, expected, 2 * expected, 43.0, 0.0, 1.0, 0.0)
+    assert 1.0 < now.likeliest_per_month < expected
+    assert Budget(now, None, 1.0, shown=False, counted=counted).most == pytest.approx(most)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +96,10 @@ def test_what_we_saved_pays_for_a_session_that_costs_more_if_members_crash_often
     now = CostPoint(with_session(question(), 45).current, 100.0, 0.0, evictions, 3.0, 43.0, 0.0, 1.0, 30.0)
     earlier = None if before is None else dataclasses.replace(now, net_per_day=before, crash_doubt_per_day=40.0)
     longer = np.array([20.0, 384.0, 385.0])
-    assert longer[Budget(now, earlier, 1.0, shown=shown).allows_doubt(100.0 + longer, longer)].tolist() == allowed
+    assert (
+        longer[Budget(now, earlier, 1.0, shown=shown, counted=shown).allows_doubt(100.0 + longer, longer)].tolist()
+        == allowed
+    )
 
 
 @pytest.mark.parametrize(("left", "net", "restores"), [(2.8, 110.0, True), (2.9, 110.0, False), (2.8, 111.0, False)])
@@ -91,4 +110,4 @@ def test_values_that_are_ten_times_nearer_to_the_objective_are_worth_a_tenth_as_
     settings = with_session(question(), 48).current
     now = CostPoint(settings, 100.0, 0.0, 28.0, 43.0, 46.0, 0.0, 1.0, 0.0)
     new = CostPoint(settings, net, 0.0, left, 4.0, 58.0, 0.0, 1.0, 0.0)
-    assert Budget(now, None, 1.0, shown=True).restores(new) is restores
+    assert Budget(now, None, 1.0, shown=True, counted=True).restores(new) is restores

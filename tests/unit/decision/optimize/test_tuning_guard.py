@@ -98,7 +98,7 @@ def offered(*sessions: tuple[float, float, float, float]) -> SessionTable:
 
 def spend(now: CostPoint, per_month: float) -> Budget:
     """Return the budget of a group in which nothing of ours is set."""
-    return Budget(now, None, per_month, shown=True)
+    return Budget(now, None, per_month, shown=True, counted=True)
 
 
 def of_quiet_group(sessions_s: Array) -> Costs:
@@ -461,7 +461,7 @@ def test_a_price_says_what_it_is_measured_by(net: float, doubt: float, *, is_of_
     longer = dataclasses.replace(asked.current, session_timeout=seconds(60))
     best = CostPoint(longer, net, 0.0, 0.1, 0.3, 58.0, 0.0, 1.0, doubt)
     cost_cache = cast("CostCache", SimpleNamespace(at=lambda _: now))
-    budget = Budget(now, dataclasses.replace(now, net_per_day=90.0), 1.0, shown=True)
+    budget = Budget(now, dataclasses.replace(now, net_per_day=90.0), 1.0, shown=True, counted=True)
     price = improvement.objective_price(cost_cache, budget, Choice(best, seconds(45), seconds(60)))
     assert price is not None
     assert price.is_of_crashes is is_of_crashes

@@ -182,7 +182,7 @@ def test_what_stood_before_is_no_measure_where_its_cost_is_not_known(endless: di
     now, before = cost_cache.at(evicted.current), cost_cache.at(BEFORE)
     for cost, expected in ((before, before), (dataclasses.replace(before, **endless), None)):
         costs = cast("CostCache", SimpleNamespace(at={BEFORE: cost}.__getitem__))
-        assert improvement.budget_of(evicted, costs, rules, now) == Budget(now, expected, 1.0, shown=True)
+        assert improvement.budget_of(evicted, costs, rules, now) == Budget(now, expected, 1.0, shown=True, counted=True)
 
 
 def test_a_raise_that_a_lower_poll_limit_paid_for_is_not_undone_for_its_price() -> None:
