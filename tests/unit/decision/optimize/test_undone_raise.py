@@ -71,6 +71,8 @@ def test_a_raise_stays_where_members_may_crash_so_rarely_that_it_is_worth_its_pr
     undone, left = (tuning.answer(question(often, current=RAISED, baseline=BEFORE)) for often in (surely, maybe))
     assert session(undone) == seconds(10)
     assert session(left) != seconds(10)
+    known = dataclasses.replace(FROZEN, crashes=dataclasses.replace(OFTEN_DEAD.crashes, upper_per_day=None))
+    assert session(tuning.answer(question(known, current=RAISED, baseline=BEFORE))) == seconds(10)
 
 
 def test_at_the_broker_no_raise_is_undone() -> None:
