@@ -216,23 +216,23 @@ def test_where_the_broker_may_not_be_written_the_pods_do_not_wait_for_it() -> No
 
 def test_where_only_both_together_are_better_the_pods_come_first() -> None:
     """Neither cures what the other leaves. Then S follows at the broker, asked for by itself."""
-    inputs = with_values(case("slow-handlers"), session_s=6, interval_s=1, poll_s=5)
+    inputs = with_values(case("slow-handlers"), session_s=5.5, interval_s=1, poll_s=4.5)
     decision = decide(inputs)
     assert (decision.verdict, decision.hold, writes(inputs, decision)) == (Verdict.CHANGE, None, OF_CLIENT)
-    assert "First maxPollInterval 5s → 10s is set in the pods" in decision.story.message
+    assert "First maxPollInterval 4.5s → 10s is set in the pods" in decision.story.message
     assert decision.forecast is not None
     assert decision.forecast.new is not None
     assert decision.forecast.new.evictions_upper > 1.0, "what is written now does not meet the objective yet"
     assert decision.to_apply is not None
-    cured = with_values(inputs, session_s=6, interval_s=1, poll_s=decision.to_apply.by_setting[OF_CLIENT[0]].seconds)
+    cured = with_values(inputs, session_s=5.5, interval_s=1, poll_s=decision.to_apply.by_setting[OF_CLIENT[0]].seconds)
     follows = decide(cured)
     assert follows.to_alter is not None
-    assert follows.to_alter.session_timeout > seconds(6)
+    assert follows.to_alter.session_timeout > seconds(5.5)
 
 
 def test_where_the_broker_may_not_be_written_nothing_is_half_done() -> None:
     """M alone does not bring what both together would."""
-    inputs = with_values(case("slow-handlers"), session_s=6, interval_s=1, poll_s=5)
+    inputs = with_values(case("slow-handlers"), session_s=5.5, interval_s=1, poll_s=4.5)
     refused = dataclasses.replace(inputs, cluster=dataclasses.replace(inputs.cluster, alters_groups=False))
     assert decide(refused).target is None
     bound = case("slow-handlers-beyond-a-bound", cluster={"alterGroups": False})
