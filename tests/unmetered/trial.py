@@ -52,7 +52,8 @@ class Outcome:
     """What came of one library.
 
     Attributes:
-        evictions_true: by the broker's log, until the change was in force.
+        evictions_true: by the broker's log, until the change was in force. Who joins again too late in a rebalance is
+            removed as well, as kafka-go sometimes is.
         evictions_seen: that the group watcher called certain until then.
         doubtful: that it called doubtful, in the whole trial.
         false_alarms: called certain before any process stood still, or after the cure, beyond those of the log.
@@ -131,8 +132,8 @@ class Trial:
         """
         self._roll_and_scale()
         await_cycles(operator, 3)
-        early = self.counted("certain")
-        began_s = time.time()
+        time.sleep(SETTLING_S)
+        began_s, early = time.time(), self.counted("certain")
         changed = self._pause_until_applied(most_pauses)
         time.sleep(SETTLING_S)
         cured_s, seen = time.time(), self.counted("certain")
@@ -140,13 +141,14 @@ class Trial:
             self._pause(number, OUTLASTED_S)
         time.sleep(SETTLING_S)
         records, ended_s = self._log.read_new(), time.time()
+        before = removed(records, self.team.name, 0.0, began_s)
         after = removed(records, self.team.name, cured_s, ended_s)
         late = self.counted("certain") - seen - len(after)
         return Outcome(
-            evictions_true=len(removed(records, self.team.name, began_s, cured_s)),
-            evictions_seen=seen - early,
+            evictions_true=len(removed(records, self.team.name, 0.0, cured_s)),
+            evictions_seen=seen,
             doubtful=self.counted("doubtful"),
-            false_alarms=early + max(0, late),
+            false_alarms=max(0, early - len(before)) + max(0, late),
             cured=changed and not after,
         )
 
