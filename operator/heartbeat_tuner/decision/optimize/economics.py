@@ -28,7 +28,8 @@ SAFETY_PRICE: Final = 0.10
 
 UNCOUNTED: Final = 2.0
 """Where no eviction was counted, so many times the objective must be likely before it is paid for: of Java groups of
-three fleets that were likely to evict one to two times a month, 0.41 did (docs/design/0035), and beyond that 0.77."""
+three fleets with a median of one to two evictions a month 0.41 truly had more than one, of those with more 0.80
+(docs/design/0035)."""
 
 OF_SAVINGS: Final = 0.25
 """So much of what our changes saved may be paid for that where only the average misses the objective."""

@@ -2,8 +2,8 @@
 
 A change must make the group stand still less by more than the figures can be wrong, and be safe at 95 %. Who wins where
 these two cannot both be had is settled here: a group whose values are too risky is left alone if the safe ones cost
-more, unless its own record shows the risk. Then, and only upwards, safety may cost a little. Without that, only values
-may take their place that cost less, evict less and are likely to be safe: they are better, if not surely good.
+more, unless its own record shows the risk. Then, and only upwards, safety has a price (`economics`). Without that, only
+values may take their place that cost less, evict less and are likely to be safe: they are better, if not surely good.
 """
 
 import enum

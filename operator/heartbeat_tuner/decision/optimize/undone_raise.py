@@ -45,12 +45,14 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
     earlier, cost_of_before = dataclasses.replace(rules, current=before), cost_cache.at(before)
     budget = improvement.budget_of(question, cost_cache, rules, now)
     # With the M of then as well: it is what may be paid more than.
-    measure = max(cost_of_before.net_per_day, 0.0 if budget.before is None else budget.before.net_per_day)
+    stood = (before,) if budget.before is None else (before, budget.before.settings)
+    measure = max(cost_cache.at(settings).net_per_day for settings in stood)
     most = (1.0 + economics.SAFETY_PRICE) * measure
     if not 0.0 < (1.0 + economics.TOO_COSTLY) * measure < now.net_per_day:
         return None  # of a cost of nothing there is no share
     seldom = CostCache(_crashing_seldom(cost_cache.profile), rules)
-    if seldom.at(now.settings).net_per_day <= (1.0 + economics.TOO_COSTLY) * seldom.at(before).net_per_day:
+    least = max(seldom.at(settings).net_per_day for settings in stood)
+    if seldom.at(now.settings).net_per_day <= (1.0 + economics.TOO_COSTLY) * least:
         return None  # a crash or two more than usual, and the next fit would have the raise again
     costs = CostCache(cost_cache.profile, earlier)
     choice = search.choose(costs, earlier, question.objective.max_false_evictions_per_month)
@@ -67,7 +69,7 @@ def undone(question: Question, cost_cache: CostCache, rules: Rules, now: CostPoi
 def _crashing_seldom(profile: Profile) -> Profile:
     """Return a group whose members crash as rarely as they may: below what is expected as far as the bound is above."""
     crashes = profile.crashes
-    if crashes.upper_per_day is None:
+    if crashes.upper_per_day is None or not crashes.per_day > 0:
         return profile
     share = crashes.per_day / max(float(crashes.upper_per_day[0]), crashes.per_day)
     return dataclasses.replace(profile, crashes=dataclasses.replace(crashes, per_day=share * crashes.per_day))
@@ -92,7 +94,11 @@ def _lowered(
     points = []
     for table in [] if isinstance(answer, Infeasible) else answer:
         sessions_s = table.costs.sessions_s
-        allowed = table.within & (table.expected <= economics.EXPECTED_SHARE * per_month) & (table.net <= most)
+        allowed = (
+            table.within
+            & (table.costs.evictions_per_month <= economics.EXPECTED_SHARE * per_month)
+            & (table.net <= most)
+        )
         allowed &= sessions_s >= before.session_timeout.total_seconds()
         allowed &= sessions_s < now.settings.session_timeout.total_seconds()
         if allowed.any():

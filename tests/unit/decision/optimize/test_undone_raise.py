@@ -198,3 +198,12 @@ def test_a_raise_that_a_lower_poll_limit_paid_for_is_not_undone_for_its_price() 
     assert raised.session_timeout > seconds(10)
     calm = tuning.answer(dataclasses.replace(evicted, current=raised, evictions=0))
     assert calm.target is None or calm.target.session_timeout > seconds(10)
+
+
+def test_it_is_sure_by_the_poll_limit_of_then_as_well() -> None:
+    """Where a lower M paid for the raise, few crashes make it cheap: today's M alone is no measure of that."""
+    often = happening(0.3, 20.0, doubt=2.0)
+    hangs = dataclasses.replace(OFTEN_DEAD, crashes=often, hangs=happening(0.01, 100_000.0))
+    dear = dataclasses.replace(BEFORE, max_poll_interval=timedelta(minutes=30))
+    raised = dataclasses.replace(dear, session_timeout=seconds(45), max_poll_interval=timedelta(minutes=5))
+    assert tuning.answer(question(hangs, current=raised, baseline=dear)).target is None
