@@ -108,7 +108,7 @@ async def test_a_time_to_wait_that_is_none_is_borne(after: str) -> None:
 @pytest.mark.parametrize("drip", [_drip, _drip_to_the_end], ids=["header", "body"])
 async def test_who_drips_holds_no_thread(drip: Script) -> None:
     """A few bytes now and then would hold all threads for ever, and the next cycle would wait for them."""
-    with serving(drip) as server, reading(server.url, timeout_s=0.5) as source:
+    with serving(drip) as server, reading(server.url, timeout_s=1.5) as source:
         drips = [_ask(source) for _ in range(CONCURRENT_QUERIES)]
         found = await asyncio.gather(*drips, return_exceptions=True)
         assert [getattr(item, "cause", None) for item in found] == [MetricsCause.TIMEOUT] * CONCURRENT_QUERIES
