@@ -49,7 +49,7 @@ def test_each_pod_has_an_id_of_its_own_and_the_lease_says_so(shop: Shop, known: 
         assert (owner["kind"], owner["name"], owner["uid"]) == ("ConsumerGroupPolicy", "orders", uid)
 
     shop.kubectl("delete", "cgp", "orders")
-    wait_until(lambda: not shop.leases(), part="leases", what="their end", timeout_s=60)
+    wait_until(lambda: not shop.leases(), part="leases", what="their end", timeout_s=180)
 
 
 def test_of_twenty_pods_at_a_time_no_two_have_one_id(
