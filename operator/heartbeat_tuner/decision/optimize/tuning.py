@@ -169,19 +169,18 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
         answer = dataclasses.replace(answer, lower=choice.lower, upper=choice.upper)
     undone = undone_raise.undone(question, cost_cache, rules, now)
     new = improvement.better(question, cost_cache, rules, now, choice) if undone is None else undone.new
+    budget = improvement.budget_of(question, cost_cache, rules, now)
     if new is not None and stepwise and undone is None:
         new = improvement.step(cost_cache, rules, now, new)
     if new is not None:
         is_urgent = rules.upwards and guard.cures(now, new)
         unmet = choice.message if isinstance(choice, Infeasible) and new.evictions_upper > per_month else ""
         unmet = unmet if undone is None else answer_sentences.undone(undone.before, now)
-        budget = improvement.budget_of(question, cost_cache, rules, now)
         return _changed(question, cost_cache, budget, new, answer, urgent=is_urgent, unmet=unmet)
     if isinstance(choice, Unsure):
         return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
         return _infeasible(choice, answer)
-    budget = improvement.budget_of(question, cost_cache, rules, now)
     price = improvement.objective_price(cost_cache, budget, choice)
     message = answer_sentences.left(now, choice.point, per_month, price, shown=rules.upwards)
     return dataclasses.replace(answer, message=message, price=price)

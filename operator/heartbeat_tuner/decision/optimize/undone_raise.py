@@ -19,7 +19,7 @@ class UndoneRaise:
 
     Attributes:
         before: what stood before our changes.
-        new: what shall be: what would have been set instead, or what stood before.
+        new: what shall be: what would have been set instead, what stood before, or a session in between.
     """
 
     before: CostPoint

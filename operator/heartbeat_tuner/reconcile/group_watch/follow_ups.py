@@ -27,7 +27,7 @@ LATEST_S: Final = process_ids.BRIEF.total_seconds()
 """A follow-up that would be asked for after this says nothing any more."""
 
 PART: Final = 400
-"""Of the descriptions a minute that a cluster may be asked for, a round may ask for one in so many again, and a
+"""A round may ask again for the 400th part of the descriptions that a cluster may be asked for in a minute, and a
 follow-up for half of that: with a round each second, for a quarter more at most."""
 
 MOST_IN_A_ROW: Final = 2

@@ -35,7 +35,7 @@ class Waiting:
         self.now_s += seconds
 
     async def due(self) -> FollowUp | None:
-        """Return the next one; None if there is none."""
+        """Return the next follow-up; None where nothing waits."""
         try:
             return await asyncio.wait_for(self.of_cluster.due(self.sleep), 0.02)
         except TimeoutError:
