@@ -3,7 +3,8 @@
 The choice matters more than the estimator. Too low a threshold, and the law describes the body: what is rare beyond a
 kink (one slow poll in a hundred) is then over- or underestimated by orders of magnitude. One group seldom has enough
 values to show that, so the fleet decides, that is the group's namespace: the largest share at which few groups speak
-against their law and all together lie close to it, and the smallest where none does.
+against their law and all together lie close to it, and the smallest where none does. A group with very many values
+takes a smaller share, and so does a group whose own law is too heavy far out.
 """
 
 import dataclasses
@@ -26,6 +27,10 @@ _DOUBTED_AT_MOST: Final = 0.06  # of the groups, and one
 _POOLED_AT_MOST: Final = 0.025
 _BY_CHANCE: Final = 0.8  # over the square root of how many are heard: Kolmogorov and Smirnov's, with a fitted law
 
+_OVER_UNENDED: Final = 3.0
+_MOST_OVER: Final = 0.75
+"""Values over a threshold for each one without a known end, and the largest part of all values over it."""
+
 _USUAL_AT_MOST: Final = 0.35  # shape
 
 KINKED: Final = 0.5
@@ -34,6 +39,11 @@ KINKED: Final = 0.5
 MOST_UNSEEN: Final = 7.0
 """Independent values that a law may expect beyond the largest that a group has: chance hides 7 of them once in a
 thousand groups."""
+
+MOST_EXCEEDANCES: Final = 300.0
+"""Independent values that a law is fitted to, where a smaller share leaves as many: thousands of them describe where
+the tail begins, and not where it ends. Of handlers of which one in a thousand or fewer is ten times as slow, the rate
+of gaps between polls over five minutes is then known to a factor of 1.9 instead of 3.4 (docs/design/0036)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,6 +83,30 @@ def lies_below_a_kink(tail: TailModel, weight: float) -> bool:
     """
     beyond = tail.sf(np.array([max(tail.largest_s, tail.threshold_s)]))[0]
     return bool(tail.shape > KINKED or tail.samples * weight * beyond > MOST_UNSEEN)
+
+
+def places_of_few(values: Array) -> npt.NDArray[np.int64]:
+    """Return the place in `FRACTIONS` of the first share that leaves a group `MOST_EXCEEDANCES` at most, or the last.
+
+    Args:
+        values: how many each group has, in independent ones.
+    """
+    many = values[:, None] * np.array(FRACTIONS) > MOST_EXCEEDANCES
+    return np.asarray(np.minimum(many.sum(axis=1), len(FRACTIONS) - 1), dtype=np.int64)
+
+
+def over_unended(unended: Array | None, totals: Array) -> Array:
+    """Return how many of the largest values a threshold leaves over itself at least, where some have no known end.
+
+    A law rests on ends that were seen: of those there are as many again over the threshold, as far as there are any.
+
+    Args:
+        unended: values that are only known to be larger than the lower edge of their bucket; None for none.
+        totals: all values of each group.
+    """
+    if unended is None:
+        return np.zeros_like(totals)
+    return np.asarray(np.minimum(_OVER_UNENDED * unended.sum(axis=1), _MOST_OVER * totals))
 
 
 def above(counts: Array) -> Array:

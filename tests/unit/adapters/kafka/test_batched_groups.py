@@ -269,13 +269,13 @@ def test_no_more_than_its_share_of_the_time_is_used(brokers: Brokers, looks: Loo
 
     def slow(key: int, port: int) -> bytes:
         held.append(time.monotonic())
-        time.sleep(0.05 if key == DESCRIBE else 0.0)
+        time.sleep(0.4 if key == DESCRIBE else 0.0)
         return usual(key, port)
 
     brokers.both[0]._body = slow
     names: Sequence[str] = [f"group-{number}" for number in range(2_000)]
     began_s = time.monotonic()
-    found = looks.batched.described(looks.keys, names, within_s=1.0)
-    assert time.monotonic() - began_s < 0.9
+    found = looks.batched.described(looks.keys, names, within_s=6.0)
+    assert time.monotonic() - began_s < 5.9
     assert 0 < len(found) < len(names)
     assert found["group-0"] == group("group-0")

@@ -48,6 +48,35 @@ def test_a_law_that_expects_far_more_than_was_seen_begins_at_a_smaller_share(see
     assert a_month * float(found.exceedance_upper(np.array([60.0]))[0]) > 0.05, "and the bound still holds the truth"
 
 
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_few_slow_handlers_are_not_lost_among_many_usual_ones(seed: int) -> None:
+    """Five gaps or more of a fortnight were over 10 s: a law of thousands of gaps of 2 s expects half of them.
+
+    The others of the namespace have either more slow handlers or none, and say that the law may begin there.
+    """
+    rng = np.random.default_rng(seed)
+    shares = [float(10 ** rng.uniform(-3.0, -2.3)) for _ in range(9)] + [1e-9] * 31
+    others = [longest_gaps(100_000, share, 0.4, 200 + number) for number, share in enumerate(shares)]
+    mine = longest_gaps(134_400, 6e-6, 0.4, seed)
+    seen = mine[int(np.searchsorted(EDGES_S, 10.0)) :].sum()
+    assert seen >= 5
+    found, *_ = tail_estimate.models(Fleet.of(np.array([mine, *others])))
+    assert isinstance(found, TailModel)
+    expected = found.samples * float(found.sf(np.array([10.0]))[0])
+    assert 0.5 * seen < expected < 2.0 * seen, (found.fraction, seen, expected)
+
+
+@pytest.mark.parametrize(("values", "share"), [(100.0, 0.05), (6_000.0, 0.05), (6_001.0, 0.02), (80_000.0, 0.0025)])
+def test_a_law_rests_on_a_few_hundred_values(values: float, share: float) -> None:
+    """The largest share that leaves no more than 300."""
+    assert threshold.FRACTIONS[threshold.places_of_few(np.array([values]))[0]] == share
+
+
+def test_a_group_with_more_values_than_all_shares_allow_takes_the_smallest() -> None:
+    """There is no smaller one."""
+    assert threshold.places_of_few(np.array([1e8])).tolist() == [len(threshold.FRACTIONS) - 1]
+
+
 def law(**fields: Any) -> TailModel:
     """Return a law of a tenth of 1,000 values beyond 1 s, the largest of them 8 s."""
     tail = TailModel(
