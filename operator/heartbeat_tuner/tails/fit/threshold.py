@@ -42,8 +42,8 @@ thousand groups."""
 
 MOST_EXCEEDANCES: Final = 300.0
 """Independent values that a law is fitted to, where a smaller share leaves as many: thousands of them describe where
-the tail begins, and not where it ends. Of handlers of which one in a thousand or fewer is ten times as slow, the rate
-of gaps between polls over five minutes is then known to a factor of 1.9 instead of 3.4 (docs/design/0036)."""
+the tail begins, and not where it ends. The rate of gaps between polls over five minutes, of handlers of which a few are
+ten times as slow, is then known to a factor of 2.6 instead of 8 (docs/design/0036)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
