@@ -11,26 +11,22 @@ from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MAX_ENTRIES, PromiseSt
 from heartbeat_tuner.api.v1alpha1.fields import (
     MAX_MESSAGE,
     Duration,
+    LengthRange,
     Model,
-    as_ms,
     moment,
     moment_or_none,
-    on_durations,
     open_word,
     rules,
 )
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.verifications import CanaryPhase
 
 SHARE: Final = "^([0-9]|[1-4][0-9]|50)%$"
 """Half of the pods at most: the others are what they are compared with."""
 
-SHORTEST: Final = timedelta(seconds=10)
-LONGEST: Final = timedelta(hours=12)
-"""Half of the time after which a canary ends."""
+LENGTH: Final = LengthRange(timedelta(seconds=10), timedelta(hours=12))
+"""At most half of the time after which a canary ends."""
 
 MOST_PODS: Final = 100_000
-_BAD_LENGTH: Final = f"duration must be {durations.show(SHORTEST)} to {durations.show(LONGEST)}"
 
 
 _NOT_A_SHARE: Final = "must be a whole share of the pods such as 25%, at most 50%; 0% for none"
@@ -42,27 +38,10 @@ def _share(text: str) -> str:
     return text
 
 
-def _length(text: str) -> str:
-    if not SHORTEST <= durations.parse_days(text) <= LONGEST:
-        raise ValueError(_BAD_LENGTH)
-    return text
-
-
 class CanarySpec(Model):
     """Share of the pods that gets new values first, and how long to watch it."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                on_durations(
-                    f"{as_ms('self.duration')} >= {durations.to_ms(SHORTEST)} && "
-                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}",
-                    "self.duration",
-                ),
-                _BAD_LENGTH,
-            )
-        )
-    )
+    model_config = ConfigDict(json_schema_extra=LENGTH.schema)
 
     share: Annotated[
         str,
@@ -78,7 +57,7 @@ class CanarySpec(Model):
     ] = "25%"
     duration: Annotated[
         Duration,
-        AfterValidator(_length),
+        AfterValidator(LENGTH.checked),
         Field(description="How long to watch these pods. Time without data does not count."),
     ] = "1h"
 

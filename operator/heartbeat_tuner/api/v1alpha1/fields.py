@@ -136,6 +136,35 @@ def on_durations(rule: str, *paths: str) -> str:
     return f"{unreadable} || ({rule})"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class LengthRange:
+    """How long the field `duration` of an object may be."""
+
+    shortest: timedelta
+    longest: timedelta
+
+    def checked(self, text: str) -> str:
+        """Return a duration.
+
+        Raises:
+            ValueError: it is too short or too long.
+        """
+        if not self.shortest <= durations.parse_days(text) <= self.longest:
+            raise ValueError(self._message)
+        return text
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The same as a rule in CEL."""
+        length, shortest, longest = as_ms("self.duration"), *map(durations.to_ms, (self.shortest, self.longest))
+        rule = on_durations(f"{length} >= {shortest} && {length} <= {longest}", "self.duration")
+        return rules((rule, self._message))
+
+    @property
+    def _message(self) -> str:
+        return f"duration must be {durations.show(self.shortest)} to {durations.show(self.longest)}"
+
+
 def _is_duration(path: str) -> str:
     """Return the CEL expression that holds where a field is a duration that can be read."""
     return f"{path}.matches(r'{DURATION}') && {_not_too_long(path)}"

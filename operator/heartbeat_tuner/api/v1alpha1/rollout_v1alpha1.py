@@ -13,15 +13,13 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, ConfigDict, Field
 
 from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanarySpec
-from heartbeat_tuner.api.v1alpha1.fields import Computed, Duration, Model, PositiveDuration, as_ms, on_durations, rules
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.api.v1alpha1.fields import Computed, Duration, LengthRange, Model, PositiveDuration, rules
 
 _SOME_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a schedule ever comes does not depend on when it is asked."""
 
 MAX_WINDOWS: Final = 10
-SHORTEST: Final = timedelta(minutes=1)
-LONGEST: Final = timedelta(days=7)
+LENGTH: Final = LengthRange(timedelta(minutes=1), timedelta(days=7))
 
 
 def _field(value: str) -> str:
@@ -61,7 +59,6 @@ _IS_DISPUTED: Final = (
     "crons differ on a step over all days (*/2) beside other days; write the days out, such as 1-31/2, or leave one *"
 )
 _NOT_A_ZONE: Final = "must be an IANA time zone, such as Europe/Berlin"
-_BAD_LENGTH: Final = f"duration must be {durations.show(SHORTEST)} to {durations.show(LONGEST)}"
 
 
 def plain(schedule: str) -> str:
@@ -116,27 +113,10 @@ def _zone(name: str) -> str:
     return name
 
 
-def _length(text: str) -> str:
-    if not SHORTEST <= durations.parse_days(text) <= LONGEST:
-        raise ValueError(_BAD_LENGTH)
-    return text
-
-
 class WindowSpec(Model):
     """A time in which the operator may begin a rollout."""
 
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                on_durations(
-                    f"{as_ms('self.duration')} >= {durations.to_ms(SHORTEST)} && "
-                    f"{as_ms('self.duration')} <= {durations.to_ms(LONGEST)}",
-                    "self.duration",
-                ),
-                _BAD_LENGTH,
-            )
-        )
-    )
+    model_config = ConfigDict(json_schema_extra=LENGTH.schema)
 
     schedule: Annotated[
         str,
@@ -151,7 +131,9 @@ class WindowSpec(Model):
             ),
         ),
     ]
-    duration: Annotated[Duration, AfterValidator(_length), Field(description="Length of the window, such as 4h.")]
+    duration: Annotated[
+        Duration, AfterValidator(LENGTH.checked), Field(description="Length of the window, such as 4h.")
+    ]
     time_zone: Annotated[
         str,
         AfterValidator(_zone),

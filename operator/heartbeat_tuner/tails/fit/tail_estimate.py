@@ -2,9 +2,8 @@
 
 A group with enough values over a threshold gets one of its own, another one what its stratum shares. Candidate shares
 are fitted for the whole fleet, the largest first, until each stratum of each namespace has chosen one. A group with
-very many values begins at a smaller share. Whose law does not fit there, or is as heavy as a kink makes it, is tried at
-smaller shares; what fits nowhere, or is no law that costs could be computed with, is rejected with the reason: no
-number comes from a bad fit.
+very many values, or whose law does not fit there or is as heavy as a kink makes it, is tried at smaller shares; what
+fits nowhere, or is no law that costs could be computed with, is rejected with the reason: no number from a bad fit.
 """
 
 import dataclasses
@@ -22,6 +21,10 @@ from heartbeat_tuner.tails.model import HEAVIEST, Rejected, RejectionReason, Tai
 
 _LEAST_EXCEEDANCES: Final = 5.0
 """Independent values that a threshold of a group's own leaves over itself; who has fewer there takes the fleet's."""
+
+_OVER_UNENDED: Final = 3.0
+_MOST_OVER: Final = 0.75
+"""Values over a threshold for each one without a known end, and the largest part of all values over it."""
 
 _ELSEWHERE: Final = (RejectionReason.BAD_FIT, RejectionReason.NOT_CONVERGED, RejectionReason.TOO_HEAVY)
 """What another threshold may cure."""
@@ -115,8 +118,7 @@ def models(fleet: Fleet) -> list[TailModel | Rejected]:
         if family not in chosen:
             home = fleet.homes == family[0]
             chosen[family] = fits.chosen_by(home & (fleet.strata == family[1]), home)
-        first = max(chosen[family], few[group])
-        models.append(_model_of(fleet, group, fits.smaller(first)))
+        models.append(_model_of(fleet, group, fits.smaller(max(chosen[family], few[group]))))
     return models
 
 
@@ -152,7 +154,7 @@ class _Fits:
 def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     """Return the whole fleet fitted at one share of its values."""
     totals = fleet.counts.sum(axis=1)
-    ended = threshold.over_unended(fleet.unended, totals)
+    ended = _over_unended(fleet, totals)
     first = threshold.edges_over(fleet.counts, np.maximum(totals * fraction, ended))
     grown = growth.thresholds(
         fleet.counts,
@@ -191,6 +193,16 @@ def _beyond_all(fleet: Fleet, first: npt.NDArray[np.int64]) -> npt.NDArray[np.bo
     beyond = fleet.counts.sum(axis=1, where=np.arange(BUCKETS) >= first[:, None])
     enough = _LEAST_EXCEEDANCES / threshold.FRACTIONS[0]
     return np.asarray((beyond <= 0) & (fleet.counts.sum(axis=1) * fleet.weight >= enough))
+
+
+def _over_unended(fleet: Fleet, totals: Array) -> Array:
+    """Return how many of the largest values a threshold leaves over itself at least, where some have no known end.
+
+    A law rests on ends that were seen: of those there are as many again over the threshold, as far as there are any.
+    """
+    if fleet.unended is None:
+        return np.zeros_like(totals)
+    return np.asarray(np.minimum(_OVER_UNENDED * fleet.unended.sum(axis=1), _MOST_OVER * totals))
 
 
 def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel | Rejected:

@@ -27,10 +27,6 @@ _DOUBTED_AT_MOST: Final = 0.06  # of the groups, and one
 _POOLED_AT_MOST: Final = 0.025
 _BY_CHANCE: Final = 0.8  # over the square root of how many are heard: Kolmogorov and Smirnov's, with a fitted law
 
-_OVER_UNENDED: Final = 3.0
-_MOST_OVER: Final = 0.75
-"""Values over a threshold for each one without a known end, and the largest part of all values over it."""
-
 _USUAL_AT_MOST: Final = 0.35  # shape
 
 KINKED: Final = 0.5
@@ -86,27 +82,9 @@ def lies_below_a_kink(tail: TailModel, weight: float) -> bool:
 
 
 def places_of_few(values: Array) -> npt.NDArray[np.int64]:
-    """Return the place in `FRACTIONS` of the first share that leaves a group `MOST_EXCEEDANCES` at most, or the last.
-
-    Args:
-        values: how many each group has, in independent ones.
-    """
+    """Return the first place in `FRACTIONS` that leaves `MOST_EXCEEDANCES` of some independent values, or the last."""
     many = values[:, None] * np.array(FRACTIONS) > MOST_EXCEEDANCES
     return np.asarray(np.minimum(many.sum(axis=1), len(FRACTIONS) - 1), dtype=np.int64)
-
-
-def over_unended(unended: Array | None, totals: Array) -> Array:
-    """Return how many of the largest values a threshold leaves over itself at least, where some have no known end.
-
-    A law rests on ends that were seen: of those there are as many again over the threshold, as far as there are any.
-
-    Args:
-        unended: values that are only known to be larger than the lower edge of their bucket; None for none.
-        totals: all values of each group.
-    """
-    if unended is None:
-        return np.zeros_like(totals)
-    return np.asarray(np.minimum(_OVER_UNENDED * unended.sum(axis=1), _MOST_OVER * totals))
 
 
 def above(counts: Array) -> Array:
