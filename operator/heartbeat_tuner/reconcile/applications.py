@@ -5,9 +5,8 @@ import math
 from datetime import datetime, timedelta
 
 from heartbeat_tuner.decision import workload_parts
-from heartbeat_tuner.decision.optimize.questions import baseline
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.verdicts import Forecast
 from heartbeat_tuner.domain.verifications import MOST_FAILED, Effect, FailedValues, FollowedChange, PromisedRate
@@ -30,14 +29,14 @@ def application_for(outcome: Decided, now: datetime) -> Application | None:
         return _reverting(policy, last, followed, _later_than(policy, now))
     if workload.current is None:
         return None
-    names = policy.env_names.values()
+    names, current = policy.env_names.values(), workload.current.settings
     entries = workload.entries_after(policy, target)
     before = workload.kept_env.get(policy.workload.container, {})
     newest = policy.application if outcome.decision.goes_on else None
     has_landed = followed is not None and followed.landed is not None
     return Application(
         values=target,
-        previous=workload.current.settings,
+        previous=current,
         at=_later_than(policy, now),
         workload_uid=workload.uid,
         container=policy.workload.container,
@@ -48,14 +47,9 @@ def application_for(outcome: Decided, now: datetime) -> Application | None:
         reason=outcome.decision.finding.reason.value if newest is None else newest.reason,
         # What has landed as a whole is over: a workload that comes later is a change of its own.
         begun=None if newest is None or has_landed else newest.change,
-        baseline=_baseline(policy, workload.current.settings, newest),
+        # Before the first of our changes: of a change of several workloads, before its first one's.
+        baseline=(last_write.baseline(policy, inputs.group, current) if newest is None else newest.baseline) or current,
     )
-
-
-def _baseline(policy: Policy, current: LivenessSettings, newest: Application | None) -> LivenessSettings:
-    """Return what stood before the first of our changes: of a change of several workloads, before its first one's."""
-    noted = baseline(policy, current) if newest is None else newest.baseline
-    return noted or current
 
 
 def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: datetime) -> Application:

@@ -7,12 +7,14 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupOverrides, GroupWrite
+from heartbeat_tuner.domain.liveness import CurrentSettings
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, FailedValues, FollowedChange, Outcome
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.outcomes import Decided
 from tests.support import worlds
-from tests.support.worlds import NOW
+from tests.support.worlds import NOW, seconds
 
 AT = NOW - timedelta(days=2)
 OURS = Application(worlds.settings("15s"), worlds.settings("30s"), AT, "workload-1", "app", entries_before={})
@@ -42,6 +44,28 @@ def test_what_stood_before_the_first_of_our_changes_is_noted_with_each() -> None
         written = application_for(Decided(again, decide(again)), NOW)
         assert written is not None
         assert (written.previous, written.baseline) == (worlds.STORM, expected)
+
+
+def test_a_write_at_the_broker_leaves_what_stood_before_the_first_change_of_the_pods() -> None:
+    """Else a group that was rolled out and then altered at the broker would have saved nothing by the next rollout."""
+    first, limited = worlds.java_settings("45s", "5s", "5m"), worlds.java_settings("45s", "5s", "25m")
+    altered, storm = worlds.java_settings("48s", "1s", "25m"), worlds.storm()
+    overrides = GroupOverrides(seconds(48), seconds(1))
+    group = dataclasses.replace(
+        worlds.group(), consumer_protocol=True, config=GroupConfig(seconds(48), seconds(1), overrides)
+    )
+    write = GroupWrite("main", "orders", overrides, GroupOverrides(), NOW, spec="", answered=True)
+    write = dataclasses.replace(write, replaced=GroupOverrides(seconds(45), seconds(5)))
+    change = dataclasses.replace(OURS, values=limited, previous=first, baseline=first)
+    inputs = dataclasses.replace(
+        storm,
+        group=group,
+        policy=dataclasses.replace(storm.policy, application=change, group_write=write),
+        workload=dataclasses.replace(storm.workload, current=CurrentSettings(altered, {})),
+    )
+    written = application_for(Decided(inputs, decide(storm)), NOW)
+    assert written is not None
+    assert (written.previous, written.baseline) == (altered, first)
 
 
 def test_a_change_that_goes_on_keeps_what_stood_before_the_first_of_all() -> None:

@@ -82,6 +82,7 @@ class Budget:
         per_month: false evictions that the objective allows.
         shown: whether the group's own record shows more than these.
         counted: whether any live member was evicted with what is set.
+        at_broker: whether S and H are the broker's: they change without a rollout.
     """
 
     now: CostPoint
@@ -89,6 +90,7 @@ class Budget:
     per_month: float
     shown: bool
     counted: bool
+    at_broker: bool = False
 
     @property
     def in_danger(self) -> float:
@@ -131,14 +133,18 @@ class Budget:
     def restores(self, new: CostPoint) -> bool:
         """Whether values bring a group to its objective, with room, or far nearer to it, within the budget.
 
-        The group is expected to miss it.
+        The group is expected to miss it. Where no pod restarts for it, they need no room: a further step is as cheap.
         """
-        return (
-            self.is_missed
-            and new.evictions_per_month <= RESTORED * self.now.evictions_per_month
-            and (likely(new, self.per_month) or new.evictions_per_month <= NEARER * self.now.evictions_per_month)
-            and new.net_per_day <= self.most
-        )
+        now, left = self.now.evictions_per_month, new.evictions_per_month
+        is_far_nearer = left <= RESTORED * now and (likely(new, self.per_month) or left <= NEARER * now)
+        moved = set(liveness.changed(self.now.settings, new.settings))
+        is_free = moved <= _BROKERS and left <= self.without_a_rollout
+        return self.is_missed and (is_far_nearer or is_free) and new.net_per_day <= self.most
+
+    @property
+    def without_a_rollout(self) -> float:
+        """How many evictions values may leave that restart no pod; 0 for a group whose S and H are not the broker's."""
+        return min(self.per_month, (1 - RELIEF) * self.now.evictions_per_month) if self.at_broker else 0.0
 
 
 def affordable(table: SessionTable, budget: Budget, most: float) -> Mask:

@@ -22,6 +22,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import ObjectivePrice
 from heartbeat_tuner.limits import allowed_values, smallest_changes
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
+from heartbeat_tuner.models.failure_profile import Rebalancing
 
 
 def better(
@@ -46,7 +47,8 @@ def budget_of(question: Question, cost_cache: CostCache, rules: Rules, now: Cost
     """Return what the group may cost to meet its objective."""
     before = _known(cost_cache, question.baseline)
     per_month = question.objective.max_false_evictions_per_month
-    return Budget(now, before, per_month, shown=rules.upwards, counted=question.evictions > 0)
+    at_broker = question.profile.rebalancing is Rebalancing.CONSUMER
+    return Budget(now, before, per_month, shown=rules.upwards, counted=question.evictions > 0, at_broker=at_broker)
 
 
 def _known(cost_cache: CostCache, settings: LivenessSettings | None) -> CostPoint | None:
@@ -182,8 +184,8 @@ def _no_riskier(cost_cache: CostCache, rules: Rules, budget: Budget, *, is_safe_
 def _cheaper(cost_cache: CostCache, rules: Rules, budget: Budget, poll_limit: timedelta | None) -> Iterator[CostPoint]:
     """Return the cheapest values with one M that evict no more.
 
-    For each H they are the cheapest of all, of those likely to be safe, of those that also halve the evictions, and of
-    those that leave a tenth of them.
+    For each H they are the cheapest of all, of those likely to be safe, of those that also halve the evictions, of
+    those that leave a tenth of them, and at the broker of those that are expected to be safe.
     """
     now = budget.now
     answer = search.tables(cost_cache, rules, poll_limit)
@@ -193,7 +195,8 @@ def _cheaper(cost_cache: CostCache, rules: Rules, budget: Budget, poll_limit: ti
         safer &= economics.affordable(table, budget, budget.most)
         likely = economics.EXPECTED_SHARE * budget.per_month
         evicted = now.evictions_per_month
-        for most in (likely, min(likely, economics.RESTORED * evicted), economics.NEARER * evicted, np.inf):
+        halved, nearer = min(likely, economics.RESTORED * evicted), economics.NEARER * evicted
+        for most in (likely, halved, nearer, budget.without_a_rollout, np.inf):
             helping = safer & (table.costs.evictions_per_month <= most)
             if not helping.any():
                 continue

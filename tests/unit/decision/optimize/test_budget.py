@@ -1,13 +1,17 @@
 """What a group may cost to meet its objective, by what is set and by what stood before our changes."""
 
 import dataclasses
+from datetime import timedelta
 
 import numpy as np
 import pytest
 
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.decision.optimize.economics import Budget
-from tests.support.questions import question, with_session
+from heartbeat_tuner.decision.optimize.tuning import goal as answer
+from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.models.failure_profile import Rebalancing
+from tests.support.questions import happening, profile, question, seconds, with_session
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,31 @@ def test_a_group_that_likely_misses_its_objective_is_brought_to_it_at_a_price(
     assert not Budget(new, None, 1.0, shown=True, counted=True).restores(
         dataclasses.replace(new, evictions_per_month=0.1)
     )
+
+
+@pytest.mark.parametrize(
+    ("left", "poll_limit", "at_broker", "restores"),
+    [
+        (0.9, None, True, True),
+        (0.9, None, False, False),
+        (0.9, timedelta(minutes=9), True, False),
+        (1.01, None, True, False),
+        (1.0, None, True, True),
+    ],
+    ids=["at the broker", "in the pods", "and with a rollout", "still missed", "just met"],
+)
+def test_what_needs_no_rollout_may_just_meet_the_objective(
+    left: float, poll_limit: timedelta | None, *, at_broker: bool, restores: bool
+) -> None:
+    """From 1.5 a month: a further step at the broker costs nothing, and a rollout has to leave room."""
+    settings = with_session(question(), 45).current
+    moved = dataclasses.replace(settings, session_timeout=timedelta(seconds=60))
+    moved = moved if poll_limit is None else dataclasses.replace(moved, max_poll_interval=poll_limit)
+    now = CostPoint(settings, 100.0, 0.0, 1.5, 3.0, 43.0, 0.0, 1.0, 0.0)
+    new = CostPoint(moved, 101.0, 0.0, left, 2.9, 58.0, 0.0, 1.0, 0.0)
+    budget = Budget(now, None, 1.0, shown=True, counted=True, at_broker=at_broker)
+    assert budget.restores(new) is restores
+    assert not dataclasses.replace(budget, per_month=1.45).restores(dataclasses.replace(new, evictions_per_month=1.1))
 
 
 @pytest.mark.parametrize(
@@ -111,3 +140,26 @@ def test_values_that_are_ten_times_nearer_to_the_objective_are_worth_a_tenth_as_
     now = CostPoint(settings, 100.0, 0.0, 28.0, 43.0, 46.0, 0.0, 1.0, 0.0)
     new = CostPoint(settings, net, 0.0, left, 4.0, 58.0, 0.0, 1.0, 0.0)
     assert Budget(now, None, 1.0, shown=True, counted=True).restores(new) is restores
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected_s"), [(0.04, 56.0), (0.05, None)], ids=["just met", "missed by any session"]
+)
+def test_a_longer_session_at_the_broker_may_just_meet_the_objective(rate: float, expected_s: float | None) -> None:
+    """No session of up to a minute is likely to meet it with room, and no pod restarts for the one that meets it."""
+    absences = happening(rate, 15.0, 1.0, doubt=2.0)
+    history = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER, pauses=absences)
+    asked = question(
+        dataclasses.replace(history, crashes=happening(0.005, 20.0)),
+        least_session=seconds(45),
+        most_session=seconds(60),
+        broker_interval=Range(min=seconds(1)),
+        watched_days=20.0,
+        member_days=160.0,
+        largest_absence_s=40.0,
+        evictions=1,
+        evictions_days=20.0,
+    )
+    beat = dataclasses.replace(asked.current, heartbeat_interval=seconds(1))
+    longer = answer(dataclasses.replace(asked, current=beat)).target
+    assert (None if longer is None else longer.session_timeout.total_seconds()) == expected_s
