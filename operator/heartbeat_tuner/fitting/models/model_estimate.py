@@ -128,7 +128,8 @@ def _of_quantity(
     strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
     homes = _numbers([namespace for _, namespace, _ in groups])
     tails = tail_estimate.models(
-        Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
+        Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended),
+        of_few=name == POLL_GAP,  # of absences a pool knows what is rare, and others are bounded in what they tell
     )
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
     rates = _rates(name, numbers, seen, aged, homes)

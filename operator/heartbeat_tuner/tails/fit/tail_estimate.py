@@ -106,12 +106,12 @@ class _Fitted:
     pooled: npt.NDArray[np.bool_]
 
 
-def models(fleet: Fleet) -> list[TailModel | Rejected]:
-    """Return a model of each group's tail, or why there is none, in the order of the groups."""
+def models(fleet: Fleet, *, of_few: bool = False) -> list[TailModel | Rejected]:
+    """Return a model of each group's tail, or why there is none, in their order; of `MOST_EXCEEDANCES` if asked."""
     if not len(fleet.counts):
         return []
     fits = _Fits(fleet)
-    few = threshold.places_of_few(fleet.counts.sum(axis=1) * fleet.weight)
+    few = threshold.places_of_few(fleet.counts.sum(axis=1) * fleet.weight * of_few)
     models: list[TailModel | Rejected] = []
     chosen: dict[tuple[int, int], int] = {}
     for group, family in enumerate(zip(fleet.homes.tolist(), fleet.strata.tolist(), strict=True)):

@@ -3,8 +3,8 @@
 The choice matters more than the estimator. Too low a threshold, and the law describes the body: what is rare beyond a
 kink (one slow poll in a hundred) is then over- or underestimated by orders of magnitude. One group seldom has enough
 values to show that, so the fleet decides, that is the group's namespace: the largest share at which few groups speak
-against their law and all together lie close to it, and the smallest where none does. A group with very many values
-takes a smaller share, and so does a group whose own law is too heavy far out.
+against their law and all together lie close to it, and the smallest where none does. A group with very many gaps
+between polls takes a smaller share, and so does one whose own law is too heavy far out.
 """
 
 import dataclasses
@@ -37,9 +37,8 @@ MOST_UNSEEN: Final = 7.0
 thousand groups."""
 
 MOST_EXCEEDANCES: Final = 300.0
-"""Independent values that a law is fitted to, where a smaller share leaves as many: thousands of them describe where
-the tail begins, and not where it ends. The rate of gaps between polls over five minutes, of handlers of which a few are
-ten times as slow, is then known to a factor of 2.6 instead of 8 (docs/design/0036)."""
+"""Independent values that a law of gaps between polls is fitted to, where a smaller share leaves as many: thousands
+describe where a tail begins, and not the few slow handlers that a poll limit is set by (docs/design/0036)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
