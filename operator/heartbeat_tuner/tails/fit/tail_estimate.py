@@ -107,7 +107,7 @@ class _Fitted:
 
 
 def models(fleet: Fleet, *, of_few: bool = False) -> list[TailModel | Rejected]:
-    """Return a model of each group's tail, or why there is none, in their order; of `MOST_EXCEEDANCES` if asked."""
+    """Return a model of each group's tail, or why there is none; `of_few`: fitted to `MOST_EXCEEDANCES` at most."""
     if not len(fleet.counts):
         return []
     fits = _Fits(fleet)
