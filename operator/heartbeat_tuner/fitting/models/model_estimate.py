@@ -129,7 +129,7 @@ def _of_quantity(
     homes = _numbers([namespace for _, namespace, _ in groups])
     tails = tail_estimate.models(
         Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended),
-        of_few=name == POLL_GAP,  # of absences a pool knows what is rare, and others are bounded in what they tell
+        few_values=name == POLL_GAP,  # a law of few absences leans too much on what other namespaces export
     )
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
     rates = _rates(name, numbers, seen, aged, homes)

@@ -60,7 +60,7 @@ def test_a_few_slow_handlers_are_not_lost_among_many_usual_ones(seed: int) -> No
     mine = longest_gaps(134_400, 6e-6, 0.4, seed)
     seen = mine[int(np.searchsorted(EDGES_S, 10.0)) :].sum()
     assert seen >= 5
-    found, *_ = tail_estimate.models(Fleet.of(np.array([mine, *others])), of_few=True)
+    found, *_ = tail_estimate.models(Fleet.of(np.array([mine, *others])), few_values=True)
     assert isinstance(found, TailModel)
     expected = found.samples * float(found.sf(np.array([10.0]))[0])
     assert 0.5 * seen < expected < 2.0 * seen, (found.fraction, seen, expected)
