@@ -127,10 +127,9 @@ def _of_quantity(
     whole, weighed = seen.whole, seen.weighed
     strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
     homes = _numbers([namespace for _, namespace, _ in groups])
-    tails = tail_estimate.models(
-        Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended),
-        few_values=name == POLL_GAP,  # a law of few absences leans too much on what other namespaces export
-    )
+    fleet = Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
+    # A law of few absences leans too much on what other namespaces export.
+    tails = tail_estimate.models(fleet, few_values=name == POLL_GAP)
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
     rates = _rates(name, numbers, seen, aged, homes)
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
