@@ -73,6 +73,12 @@ def applied(fleet: Fleet) -> dict[str, dict[str, str]]:
     return {name: scenario.condition(policies[name], "Applied") for name in fleet.names}
 
 
+def said(fleet: Fleet) -> str:
+    """Return what each policy says of its values, as a text: pytest would shorten anything else."""
+    lines = ((name, item["reason"], item["message"]) for name, item in applied(fleet).items())
+    return "\n".join(": ".join(line) for line in lines)
+
+
 def waiting(fleet: Fleet) -> list[str]:
     """Return the policies that are told to wait for their turn."""
     return [name for name, condition in applied(fleet).items() if condition["reason"] == "FleetBudgetSpent"]
@@ -83,7 +89,7 @@ def await_queue(fleet: Fleet, length: int) -> None:
     try:
         wait_until(lambda: len(waiting(fleet)) == length, part="fleet", what="its queue", timeout_s=120)
     except PartNotReadyError as error:
-        raise AssertionError(f"{error} {applied(fleet)}") from None
+        raise AssertionError(f"{error}\n{said(fleet)}") from None
 
 
 def shown_as_documented(sandbox: Sandbox, fleet: Fleet) -> list[str]:
@@ -104,7 +110,7 @@ def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, flee
         ) as operator:
             await_queue(fleet, SIZE - BUDGET)
             await_cycles(operator, CYCLES)
-            assert written(fleet) == fleet.names[:BUDGET], applied(fleet)
+            assert written(fleet) == fleet.names[:BUDGET], said(fleet)
             assert waiting(fleet) == fleet.names[BUDGET:]
             assert shown_as_documented(sandbox, fleet) == ["RollingOut"] * BUDGET + ["FleetBudgetSpent"] * (
                 SIZE - BUDGET
