@@ -48,6 +48,14 @@ class Operators:
             self._now = None
 
 
+def await_no_policies(sandbox: Sandbox) -> None:
+    """Wait until no policy of another test is left, for a test that counts or shares: nobody awaited their end."""
+    policies = ("get", "consumergrouppolicies", "--all-namespaces", "--output=name")
+    kubectl = sandbox.control_plane.kubectl
+    what = "the end of other tests' policies"
+    wait_until(lambda: kubectl(*policies) == "", part="api server", what=what, timeout_s=120)
+
+
 def cycles(operator: Operator) -> int:
     """Return how many cycles it has finished."""
     found = _CYCLES.search(operator.page("/metrics"))

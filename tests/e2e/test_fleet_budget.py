@@ -16,7 +16,7 @@ from sandbox.errors import PartNotReadyError
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
 from sandbox.scenario import Operator
-from tests.e2e.operators import Operators, await_cycles
+from tests.e2e.operators import Operators, await_cycles, await_no_policies
 from tests.support import documents
 from tests.support.fleets import Fleet, PodMetrics, Scrapes
 from tests.support.written import container
@@ -40,6 +40,7 @@ def gates(tmp_path: Path) -> Path:
 def fleet(sandbox: Sandbox, operators: Operators, gates: Path) -> Iterator[Fleet]:
     """Stormy Deployments whose new pods are not ready before a test lets them; no other operator runs."""
     operators.stop()
+    await_no_policies(sandbox)  # where another namespace has some, this one gets half of the places
     with Fleet(sandbox, "budgeted", SIZE) as made:
         made.deploy(scenario.STORMING)
         for name in made.names:

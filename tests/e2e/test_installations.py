@@ -13,7 +13,7 @@ from sandbox.environment import OPERATOR_USERS, Sandbox
 from sandbox.processes import wait_until
 from sandbox.scenario import LEASE_NAMESPACE, Operator
 from tests.e2e.conftest import NewTeam
-from tests.e2e.operators import Operators, await_cycles
+from tests.e2e.operators import Operators, await_cycles, await_no_policies
 from tests.e2e.replicas import SHORT, await_leader, edit
 from tests.e2e.teams import Team
 
@@ -63,13 +63,8 @@ def start(sandbox: Sandbox, operators: Operators) -> Iterator[Start]:
 
 @pytest.fixture
 def team(new_team: NewTeam, sandbox: Sandbox) -> Team:
-    """A team with a policy whose workload does not exist: it has a status all the same.
-
-    Namespaces of earlier tests, whose end nobody awaits, would be counted too.
-    """
-    policies = ("get", "consumergrouppolicies", "--all-namespaces", "--output=name")
-    kubectl = sandbox.control_plane.kubectl
-    wait_until(lambda: kubectl(*policies) == "", part="shared", what="the end of other tests' policies", timeout_s=60)
+    """A team with a policy whose workload does not exist: it has a status all the same."""
+    await_no_policies(sandbox)  # they would be counted, too
     made = new_team("shared")
     made.apply_policy_spec()
     return made

@@ -164,8 +164,10 @@ def evicted(found: object, recording: Recording, began_s: float) -> None:
     true = recording.meta["truth"]["evictions"]
     assert [event.pod for event in found.events] == [removal["pod"] for removal in true]
     for event, removal in zip(found.events, true, strict=True):
-        # It shows at the first scrape after the member learnt of it, which may be in the next block.
-        shown_by_s = began_s + removal["learnt_s"] + recording.meta["settings"]["scrape_interval_s"]
+        # It shows at the first scrape after the member has joined again, which may be in the next block.
+        joins = recording.meta["truth"]["pods"][event.pod]["joins"]
+        joined_s = next(join["at_s"] + join["took_s"] for join in joins if join["at_s"] >= removal["learnt_s"])
+        shown_by_s = began_s + joined_s + recording.meta["settings"]["scrape_interval_s"]
         assert _held(event, began_s + removal["at_s"]) or _held(event, shown_by_s)
         assert 0.0 < event.value_s <= PAUSE_S
 
