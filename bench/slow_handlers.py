@@ -3,7 +3,7 @@
 Fleets of `bench.fleets` are watched for a fortnight with their defaults (`bench.observed`) and fitted. Printed is how
 often gaps between polls of Java groups with slow handlers, and absences of KafkaJS groups, outlast some times: the rate
 of the fitted law against the truth's. It is asked of groups in which that truly happens at least once in three months,
-and whose law begins before the time.
+and whose law begins before the time. All groups of a fleet are in one namespace, or with `--alone` each in its own.
 """
 
 import argparse
@@ -50,17 +50,21 @@ def true_per_month(group: Group, quantity: str) -> Array:
     return np.asarray(exceeded.sum(axis=0) * blocks * _DAYS)
 
 
-def rates(seed: int) -> Iterator[tuple[str, float, float, float]]:
+def rates(seed: int, *, alone: bool = False) -> Iterator[tuple[str, float, float, float]]:
     """Yield the quantity, the time, the true rate a month, and the fitted one, of the groups of a fleet.
 
     Args:
         seed: of the fleet, and of what is seen of it.
+        alone: whether each group is in a namespace of its own.
     """
     rng = np.random.default_rng(seed)
     groups = fleets.fleet("holdout", _GROUPS, seed)
     table = observed.table(
         (group, observed.seen(group, observed.settings_of(group.truth), "14d", rng)) for group in groups
     )
+    if alone:
+        place = table.schema.get_field_index("namespace")
+        table = table.set_column(place, table.schema.field(place), table.column("group"))
     found = model_estimate.models(table, on=observed.LAST_DAY, fitted_at=datetime(2026, 2, 1, tzinfo=UTC), job="bench")
     models = {model.group: model for model in found}
     for group in groups:
@@ -79,7 +83,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="How well a fit knows slow handlers.")
     parser.add_argument("seeds", nargs="*", type=int, default=_SEEDS, help="of fleets of 300 groups")
-    every = [row for seed in parser.parse_args().seeds for row in rates(seed)]
+    parser.add_argument("--alone", action="store_true", help="put each group into a namespace of its own")
+    asked = parser.parse_args()
+    every = [row for seed in asked.seeds for row in rates(seed, alone=asked.alone)]
     print("| quantity | longer than | groups | fitted / true: 10 %, median, 90 % | RMSE of its logarithm | of sums |")
     print("|---|---:|---:|---:|---:|---:|")
     for quantity, times_s in _ASKED.items():

@@ -1,11 +1,12 @@
 """Namespaces that share a Prometheus, as rows of the contract, and what their groups' models then ask for.
 
 Members pause by a law of their own (a mixture of ordinary pauses and rare freezes) that no formula of the fit has. Each
-world is seeded, so that the same groups stand beside whatever another namespace exports.
+world is seeded, so that the same groups stand beside whatever another namespace exports. The same rows stand for any
+quantity.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -20,7 +21,7 @@ from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.models import model_estimate
-from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, POLL_GAP
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
@@ -55,12 +56,12 @@ class Habit:
 HONEST: Final = Habit()
 
 
-def rows(namespace: str, groups: int, habit: Habit = HONEST, *, seed: int = 1) -> list[Row]:
-    """Return two weeks of absences of so many groups of three members."""
+def rows(namespace: str, groups: int, habit: Habit = HONEST, *, seed: int = 1, days: int = DAYS) -> list[Row]:
+    """Return two weeks, or fewer days, of absences of so many groups of three members."""
     rng = np.random.default_rng(seed)
     found: list[Row] = []
     for number in range(groups):
-        for day in (UNTIL - timedelta(days=age) for age in range(DAYS)):
+        for day in (UNTIL - timedelta(days=age) for age in range(days)):
             watched = MEMBERS * _BLOCKS
             pauses = habit.pause_s * np.exp(0.7 * rng.standard_normal(watched))
             freezes = habit.freeze_s * np.exp(0.5 * rng.standard_normal(rng.poisson(habit.freezes * MEMBERS)))
@@ -78,20 +79,34 @@ def rows(namespace: str, groups: int, habit: Habit = HONEST, *, seed: int = 1) -
     return found
 
 
-def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
-    """Return the models of all groups, by namespace and group."""
-    every = [row for some in several for row in some]
+def models(
+    *several: Iterable[Row], client: str = "java", quantities: Sequence[str] = (ABSENCE,)
+) -> dict[tuple[str, str], GroupModel]:
+    """Return the models of all groups, by namespace and group.
+
+    Args:
+        several: rows of namespaces.
+        client: the library of all.
+        quantities: that each row is one of; of EVICTION only that it was counted, and that there was none.
+    """
+    every = [
+        (quantity, row)
+        for some in several
+        for row in some
+        for quantity in quantities
+        if quantity != EVICTION or row[3] in {MEMBER_BLOCKS, GROUP_BLOCKS}
+    ]
     size = len(every)
     table = pa.table(
         {
-            "day": [row[0] for row in every],
+            "day": [row[0] for _, row in every],
             "cluster": ["main"] * size,
-            "namespace": [row[1] for row in every],
-            "group": [row[2] for row in every],
-            "client": ["java"] * size,
-            "quantity": [ABSENCE] * size,
-            "bucket": [row[3] for row in every],
-            "n": [row[4] for row in every],
+            "namespace": [row[1] for _, row in every],
+            "group": [row[2] for _, row in every],
+            "client": [client] * size,
+            "quantity": [quantity for quantity, _ in every],
+            "bucket": [row[3] for _, row in every],
+            "n": [row[4] for _, row in every],
         },
         schema=contract.ROWS,
     )
@@ -103,8 +118,8 @@ def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
 
 
 def profile(model: GroupModel) -> Profile:
-    """Return what happens to a group at the Java client's defaults."""
-    return profiles.profile(model, Facts("java", Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False))
+    """Return what happens to a group."""
+    return profiles.profile(model, Facts(model.client, Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False))
 
 
 def wanted(model: GroupModel) -> Answer:

@@ -5,8 +5,7 @@ is its own matter, and what it takes over from others is bounded, whatever they 
 
 - Counts: each other namespace is heard for no more than a third of the days, and of the events, that the namespace has
   itself. So one of them changes a shared rate by at most a third up, and a quarter down (`heard`).
-- Laws: each other namespace has one vote, within a fixed distance of what is believed of delays before any is seen
-  (`fleet_prior`).
+- Laws: none. What a law starts from is the namespace's own (`fleet_prior`).
 """
 
 import math

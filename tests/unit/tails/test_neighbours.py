@@ -129,8 +129,8 @@ def exceeding(shape: float, groups: int, *, seed: int) -> list[np.ndarray]:
     return [0.5 * ((rng.random(60) ** -shape) - 1.0) / shape + 1.0 for _ in range(groups)]
 
 
-def test_a_belief_about_shapes_is_moved_by_one_vote() -> None:
-    """Six hundred groups of a very light law elsewhere move it no further than six of them."""
+def test_a_belief_about_shapes_is_a_namespaces_own() -> None:
+    """Six hundred groups of a very light law elsewhere do not move it."""
     first = int(np.searchsorted(EDGES_S, 1.0))
 
     def believed(others: int) -> np.ndarray:
@@ -144,7 +144,4 @@ def test_a_belief_about_shapes_is_moved_by_one_vote() -> None:
         )
         return np.asarray(belief.mean[0])
 
-    alone, some, many = believed(0), believed(6), believed(600)
-    assert abs(many[0] - alone[0]) < 0.03
-    assert abs(many[0] - some[0]) < 0.01
-    assert abs(many[1] - alone[1]) < 0.1
+    assert believed(600) == pytest.approx(believed(0), abs=1e-3)

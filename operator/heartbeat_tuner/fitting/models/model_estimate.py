@@ -128,8 +128,8 @@ def _of_quantity(
     strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
     homes = _numbers([namespace for _, namespace, _ in groups])
     fleet = Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
-    # A law of few absences leans too much on what other namespaces export.
-    tails = tail_estimate.models(fleet, few_values=name == POLL_GAP)
+    own = _own_handlers(name, clients)
+    tails = tail_estimate.models(fleet, few_values=own)
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
     rates = _rates(name, numbers, seen, aged, homes)
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
@@ -138,7 +138,7 @@ def _of_quantity(
         shows = np.array([name != ABSENCE or place in witnessed for place in groups]) | seen.counts_unended
         days = group_days if name in OF_THE_GROUP else member_days
         pools = _pools(seen, strata, homes, days, ~shows)
-    own, largest = _own_absences(name, clients) & seen.counts_unended, _largest_s(whole)
+    alone, largest = own & seen.counts_unended, _largest_s(whole)
     for row, (group, tail, median_s) in enumerate(zip(groups, tails, medians_s(weighed.counts), strict=True)):
         yield (
             group,
@@ -151,7 +151,7 @@ def _of_quantity(
                 median_s=median_s,
                 rate=rates[row],
                 duration=durations[row],
-                pool=None if own[row] else pools[row],
+                pool=None if alone[row] else pools[row],
                 regime_since=seen.regimes[row],
             ),
         )
@@ -234,12 +234,12 @@ def _pools(
     return group_pools
 
 
-def _own_absences(name: str, clients: Sequence[str]) -> npt.NDArray[np.bool_]:
+def _own_handlers(name: str, clients: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Return of which groups a quantity is their own handlers, of which others tell nothing.
 
-    Where evictions are not counted, a group's values end at its session, and others have to tell what lies beyond.
+    Where evictions are not counted, absences end at the group's session, and others have to tell what lies beyond.
     """
-    return np.array([name == ABSENCE and client in _BEHIND_HANDLERS for client in clients])
+    return np.array([name == POLL_GAP or (name == ABSENCE and client in _BEHIND_HANDLERS) for client in clients])
 
 
 class _Habit(enum.IntEnum):

@@ -8,8 +8,8 @@ The fleet of a group is its namespace. Its population starts from `WIDE`, which 
 no fleet. Each stratum of it (client family, cluster) starts from the fleet's, which is worth some more: a stratum of
 two says little, one of two hundred speaks for itself.
 
-Other namespaces move what a namespace starts from, each by one vote: as much as one group, whose mean and spread are
-brought within `_FAR` standard deviations of `WIDE`. So one of them, whatever it says, is one of at least six.
+Other namespaces say nothing of it. One vote of each, however bounded, let one of them move laws of another one beyond
+any bound: which part of the values a law is fitted to changes in steps (docs/design/0038).
 """
 
 import dataclasses
@@ -60,7 +60,6 @@ WIDE: Final = Population(np.array([0.15, math.log(0.5)]), np.array([0.15, 0.5]))
 
 _WIDE_IS_WORTH: Final = 5.0  # groups
 _FLEET_IS_WORTH: Final = 20.0  # groups
-_FAR: Final = 2.0  # standard deviations
 
 
 def learn(
@@ -87,7 +86,7 @@ def learn(
     tops, fits = _fits_of(exceedances, belief, None, weight)
     for _ in range(ROUNDS):
         learned = tells & fits.converged
-        fleets = _populations(fits, learned, homes, _begun(fits, learned, homes, size), _WIDE_IS_WORTH)
+        fleets = _populations(fits, learned, homes, _several(WIDE, size), _WIDE_IS_WORTH)
         before = populations
         populations = _populations(fits, learned, family, fleets.of(homes[first]), _FLEET_IS_WORTH)
         belief = _belief_of(populations, family)
@@ -100,24 +99,6 @@ def learn(
 def _fits_of(exceedances: Exceedances, belief: Normal, start: Array | None, weight: Array) -> tuple[Fits, Fits]:
     tops = likelihood.fit(exceedances, prior=belief, start=start, weight=weight)
     return tops, likelihood.posterior(exceedances, tops, prior=belief, weight=weight)
-
-
-def _begun(fits: Fits, learned: npt.NDArray[np.bool_], homes: npt.NDArray[np.int64], size: int) -> Population:
-    """Return what each namespace starts from: `WIDE`, and a vote of each other one that groups were learned of."""
-    if size <= 1:
-        return _several(WIDE, size)
-    votes = np.bincount(homes[learned], minlength=size)[:, None]
-    alone = _populations(fits, learned, homes, _several(WIDE, size), 0.0)
-    has = votes > 0
-    means = np.where(has, np.clip(alone.mean, WIDE.mean - _FAR * WIDE.sd, WIDE.mean + _FAR * WIDE.sd), 0.0)
-    spreads = np.where(has, np.minimum(alone.sd, _FAR * WIDE.sd) ** 2, 0.0)
-    others = has.sum() - has  # without its own
-    mean = (_WIDE_IS_WORTH * WIDE.mean + means.sum(axis=0) - means) / (_WIDE_IS_WORTH + others)
-    squares = (means**2).sum(axis=0) - means**2
-    away = squares - 2.0 * mean * (means.sum(axis=0) - means) + others * mean**2
-    before = _WIDE_IS_WORTH * (WIDE.sd**2 + (WIDE.mean - mean) ** 2)
-    spread = before + spreads.sum(axis=0) - spreads + np.maximum(away, 0.0)
-    return Population(mean, np.sqrt(spread / (_WIDE_IS_WORTH + others)))
 
 
 def _several(population: Population, size: int) -> Population:

@@ -106,12 +106,12 @@ class _Fitted:
     pooled: npt.NDArray[np.bool_]
 
 
-def models(fleet: Fleet, *, few_values: bool = False) -> list[TailModel | Rejected]:
-    """Return each group's tail, or why there is none. With `few_values` a law rests on `MOST_EXCEEDANCES` at most."""
+def models(fleet: Fleet, *, few_values: npt.ArrayLike = False) -> list[TailModel | Rejected]:
+    """Return each group's tail, or why there is none; with `few_values` it rests on `MOST_EXCEEDANCES` at most."""
     if not len(fleet.counts):
         return []
     fits = _Fits(fleet)
-    few = threshold.places_of_few(fleet.counts.sum(axis=1) * fleet.weight * few_values)
+    few = threshold.places_of_few(fleet.counts.sum(axis=1) * fleet.weight * np.asarray(few_values))
     models: list[TailModel | Rejected] = []
     chosen: dict[tuple[int, int], int] = {}
     for group, family in enumerate(zip(fleet.homes.tolist(), fleet.strata.tolist(), strict=True)):

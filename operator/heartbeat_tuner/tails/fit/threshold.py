@@ -37,8 +37,8 @@ MOST_UNSEEN: Final = 7.0
 thousand groups."""
 
 MOST_EXCEEDANCES: Final = 300.0
-"""Independent values that a law of gaps between polls is fitted to, where a smaller share leaves as many: thousands
-describe where a tail begins, and not the few slow handlers that a poll limit is set by (docs/design/0036)."""
+"""Independent values that a law of handlers is fitted to, where a smaller share leaves as many: thousands describe
+where a tail begins, and not the few slow handlers that a limit is set by (docs/design/0036)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
