@@ -29,7 +29,10 @@ PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 
 FEW = 3
-"""More failures in one ring than these are no accident of a busy machine."""
+"""More failures in one ring than these are no accident of a busy machine; a story that many tests look at is one."""
+
+SETUP = "failed on setup with"
+"""How pytest begins to say that a fixture failed."""
 
 SHOWN = 3_000
 """Characters of what a test failed with, in the summary."""
@@ -271,7 +274,7 @@ def run_all(rings: Sequence[Ring]) -> list[Result]:
 
 def try_again(ring: Ring, first: Result) -> Result:
     """Run what failed once more, where it is little and may have been the machine's doing; return what holds then."""
-    if first.ok or ring.steady or not 0 < len(first.failed) <= FEW:
+    if first.ok or ring.steady or not 0 < failures(first.failed) <= FEW:
         return first
     print(f"\n━━ {ring.name}: {len(first.failed)} failed and run once more, alone", flush=True)
     second = run(ring, only_failed=True)
@@ -284,6 +287,11 @@ def try_again(ring: Ring, first: Result) -> Result:
         failed=second.failed,
         unsteady={name: words for name, words in first.failed.items() if name not in second.failed},
     )
+
+
+def failures(failed: Mapping[str, str]) -> int:
+    """Return how many things failed: a fixture that fails lets every test of it fail, with the same words."""
+    return len({words if words.startswith(SETUP) else name for name, words in failed.items()})
 
 
 def _count(result: Result, report: Path) -> None:

@@ -37,3 +37,12 @@ def test_a_ring_that_is_run_alone_is_shown() -> None:
     for ring in rings.RINGS:
         assert _names(rings.lanes([ring]))[0][0] == [ring.name]
         assert len(rings.lanes([ring])) == 1
+
+
+def test_a_story_that_fails_is_one_failure_however_many_tests_look_at_it() -> None:
+    """Tests that fail themselves count one by one, even with the same words."""
+    story = {f"tests.trust.test_rollouts::test_{number}": "failed on setup with 'nobody waits'" for number in range(11)}
+    alone = dict.fromkeys(("tests.trust.test_walk::test_a", "tests.trust.test_walk::test_b"), "AssertionError")
+    assert rings.failures({}) == 0
+    assert rings.failures(story) == 1
+    assert rings.failures(story | alone) == 3
