@@ -154,6 +154,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=PARTS, help="all of them by default")
     parser.add_argument("--world", action="append", choices=sorted(adverse.WORLDS), help="all of them by default")
     parser.add_argument("--client", default="", help="as shipped: only the groups of one library, such as java-kip848")
+    parser.add_argument("--in-namespace", type=int, default=0, help="as shipped: groups in each namespace, else in one")
     parser.add_argument("--worst", type=int, default=0, help="tell the story of so many groups")
     asked = parser.parse_args()
     names, parts = asked.fleets or fleets.NAMES, asked.part or PARTS
@@ -164,7 +165,10 @@ def main() -> None:
         if "engine" in parts:
             report |= {name: engine_alone.measure(name, pool, asked.groups) for name in names}
         if "shipped" in parts:
-            works = [Work(name, asked.groups, plan, asked.seed, asked.worst, asked.client) for name in names]
+            works = [
+                Work(name, asked.groups, plan, asked.seed, asked.worst, asked.client, asked.in_namespace)
+                for name in names
+            ]
             report["shipped"] = measure_shipped(pool, works)
             print_calibration(report["shipped"])
             print_collisions(report["shipped"], plan.days)

@@ -37,6 +37,7 @@ class Work:
         seed: of the fleet; None: its own.
         worst: of how many groups the story is told.
         client: the library whose groups are looked at, alone; empty for all.
+        in_namespace: how many groups are in each namespace; 0 for all in one.
     """
 
     name: str
@@ -45,12 +46,14 @@ class Work:
     seed: int | None = None
     worst: int = 0
     client: str = ""
+    in_namespace: int = 0
 
     @property
     def file_name(self) -> str:
         """Of what is kept of the fleet."""
         only = f"-{self.client}" if self.client else ""
-        return f"{self.name.replace(' ', '-')}-{self.groups}-{self.seed or 'own'}{only}"
+        apart = f"-by-{self.in_namespace}" if self.in_namespace else ""
+        return f"{self.name.replace(' ', '-')}-{self.groups}-{self.seed or 'own'}{only}{apart}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,8 +77,9 @@ class Measured:
 def shipped(work: Work) -> Measured:
     """Return what becomes of one of the fleets of `bench.fleets`."""
     groups = fleets.fleet(work.name, work.groups, work.seed)
-    lives = [Life(group) for group in groups if work.client in {"", group.truth.client}]
-    return of_lives(work, lives)
+    size = work.in_namespace or len(groups)
+    lives = [Life(group, namespace=f"team-{number // size}") for number, group in enumerate(groups)]
+    return of_lives(work, [life for life in lives if work.client in {"", life.group.truth.client}])
 
 
 def adverse(work: Work) -> Measured:

@@ -3,8 +3,9 @@
 People who run pods in a namespace decide what its metrics say. So a namespace is the unit of trust: where a tail begins
 is its own matter, and what it takes over from others is bounded, whatever they say.
 
-- Counts: each other namespace is heard for no more than a third of the days, and of the events, that the namespace has
-  itself. So one of them changes a shared rate by at most a third up, and a quarter down (`heard`).
+- Counts: each other namespace is heard for no more than a third of the days that the namespace has itself, and of the
+  events that are counted by then. So one of them changes a shared rate by at most a third up, and a quarter down
+  (`heard`); many that agree are heard.
 - Laws: none. What a law starts from is the namespace's own (`fleet_prior`).
 """
 
@@ -28,6 +29,11 @@ _HEARD: Final = 2_048
 def heard(events: Array, days: Array, *, least: Array) -> tuple[Array, Array]:
     """Return events and days behind the rates of each namespace: its own, and of each other at most a part.
 
+    The others come in turn, the lowest rate first, each with what it saw in its part of the days. It adds a third of
+    the events that are counted by then at most, so one namespace more or less, whatever it says, changes the sum by
+    `FACTOR` at most: no later turn widens what two sums differ by. Of events that the namespace itself hardly has, a
+    few others say little, and dozens that agree nearly all (docs/design/0039).
+
     Args:
         events: of each namespace, namespaces x kinds; not negative.
         days: for how long each was watched, above 0.
@@ -38,10 +44,13 @@ def heard(events: Array, days: Array, *, least: Array) -> tuple[Array, Array]:
     if size == 1:
         return own, days
     asked = np.unique(np.linspace(0, size - 1, min(size, _HEARD)).astype(np.int64))
-    together, watched = own.copy(), days.copy()
+    asked = asked[np.argsort(days[asked], kind="stable")]  # the same turns in whatever order namespaces come
+    turns = asked[np.argsort(own[asked] / days[asked, None], axis=0, kind="stable")]
+    together, watched, kinds = own.copy(), days.copy(), np.arange(own.shape[1])
+    for others in turns:
+        theirs = own[others, kinds] * np.minimum(SHARE * days[:, None] / days[others], 1.0)
+        theirs[others, kinds] = 0.0  # its own are counted
+        together += np.minimum(theirs, SHARE * together)
     for place in range(size):
-        others = asked[asked != place]
-        shares = np.minimum(SHARE * days[place] / days[others], 1.0)
-        together[place] += np.minimum(own[others] * shares[:, None], SHARE * own[place]).sum(axis=0)
-        watched[place] += math.fsum((days[others] * shares).tolist())
+        watched[place] += math.fsum(np.minimum(SHARE * days[place], days[asked[asked != place]]).tolist())
     return together, watched

@@ -39,6 +39,25 @@ def test_many_namespaces_that_agree_are_heard() -> None:
     assert in_all[0] == pytest.approx(40.0 * (1 + 60 / 3))
 
 
+def test_dozens_that_agree_tell_of_what_the_namespace_has_never_seen() -> None:
+    """A namespace whose own values leave next to nothing for long freezes half believes sixty others, hardly three."""
+    for others, least_share, most_share in ((60, 0.4, 0.5), (3, 0.0, 0.001)):
+        events, days = np.array([[1e-4], *[[4.0]] * others]), np.full(others + 1, 40.0)
+        together, in_all = neighbours.heard(events, days, least=np.full((others + 1, 1), 1e-6))
+        theirs = 4.0 / 40.0
+        assert least_share <= together[0, 0] / (in_all[0] - 40.0) / theirs <= most_share
+
+
+def test_order_of_namespaces_changes_nothing() -> None:
+    """Also of those with the same rate, some of which were watched for longer."""
+    events = np.array([[1.0, 2.0], [3.0, 0.5], [2.0, 4.0], [4.0, 8.0], [9.0, 0.1]])
+    days, least = np.array([10.0, 10.0, 20.0, 40.0, 5.0]), np.full((5, 2), 0.5)
+    together, in_all = neighbours.heard(events, days, least=least)
+    back, in_all_back = neighbours.heard(events[::-1], days[::-1], least=least)
+    assert together.tolist() == back[::-1].tolist()
+    assert in_all.tolist() == in_all_back[::-1].tolist()
+
+
 def test_one_namespace_alone_is_what_it_is() -> None:
     """Nothing is added, and nothing taken away."""
     together, in_all = neighbours.heard(np.array([[3.0, 0.0]]), np.array([7.0]), least=np.array([[0.5, 0.5]]))
