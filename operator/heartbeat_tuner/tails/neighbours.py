@@ -10,6 +10,7 @@ is its own matter, and what it takes over from others is bounded, whatever they 
 """
 
 import math
+import zlib
 from typing import Final
 
 import numpy as np
@@ -17,22 +18,25 @@ import numpy as np
 from heartbeat_tuner.tails.gpd import Array
 
 SHARE: Final = 1.0 / 3.0
-"""Of what a namespace saw itself, each other one counts for so much at most: of two, the other is a quarter of both."""
+"""Of the days of a namespace itself, and of the events that are counted by its turn, each other one adds so much at
+most: of two, the other is a quarter of both."""
 
 FACTOR: Final = 1.0 + SHARE
 """By so much at most, up or down, one namespace changes a rate that another one shares with it."""
 
 _HEARD: Final = 2_048
-"""Other namespaces that are asked: so many, evenly spread over all, tell as much as all of them."""
+"""Other namespaces that are asked: so many, drawn from all by what they say, tell as much as all of them. One more
+namespace takes the place of one at most."""
 
 
 def heard(events: Array, days: Array, *, least: Array) -> tuple[Array, Array]:
     """Return events and days behind the rates of each namespace: its own, and of each other at most a part.
 
-    The others come in turn, the lowest rate first, each with what it saw in its part of the days. It adds a third of
+    The others come in turn, the lowest rates first, each with what it saw in its part of the days. It adds a third of
     the events that are counted by then at most, so one namespace more or less, whatever it says, changes the sum by
-    `FACTOR` at most: no later turn widens what two sums differ by. Of events that the namespace itself hardly has, a
-    few others say little, and dozens that agree nearly all (docs/design/0039).
+    `FACTOR` at most: no later turn widens what two sums differ by. Turns are the same for all kinds: who has more
+    events of one than of another has more of their sum, too. Of events that the namespace itself hardly has, a few
+    others say little, and dozens that agree nearly all (docs/design/0039).
 
     Args:
         events: of each namespace, namespaces x kinds; not negative.
@@ -43,13 +47,13 @@ def heard(events: Array, days: Array, *, least: Array) -> tuple[Array, Array]:
     size = len(days)
     if size == 1:
         return own, days
-    asked = np.unique(np.linspace(0, size - 1, min(size, _HEARD)).astype(np.int64))
-    asked = asked[np.argsort(days[asked], kind="stable")]  # the same turns in whatever order namespaces come
-    turns = asked[np.argsort(own[asked] / days[asked, None], axis=0, kind="stable")]
-    together, watched, kinds = own.copy(), days.copy(), np.arange(own.shape[1])
-    for others in turns:
-        theirs = own[others, kinds] * np.minimum(SHARE * days[:, None] / days[others], 1.0)
-        theirs[others, kinds] = 0.0  # its own are counted
+    drawn = [zlib.crc32(line.tobytes()) for line in np.column_stack([days, own])]
+    asked = np.argsort(drawn, kind="stable")[:_HEARD]
+    usual = np.log(own[asked] / days[asked, None]).mean(axis=1)
+    together, watched = own.copy(), days.copy()
+    for other in asked[np.lexsort((days[asked], usual))]:
+        theirs = own[other] * np.minimum(SHARE * days / days[other], 1.0)[:, None]
+        theirs[other] = 0.0  # its own are counted
         together += np.minimum(theirs, SHARE * together)
     for place in range(size):
         watched[place] += math.fsum(np.minimum(SHARE * days[place], days[asked[asked != place]]).tolist())

@@ -9,8 +9,8 @@ their rates gamma over the groups (`rates.spread`). A group's own rate is then g
 what the fleet says weigh as many events as they rest on. Where an event is common its own count decides, where it is
 rare the fleet's.
 
-Groups of several namespaces share a pool only so far: each namespace has its own, in which each other one counts for
-less than itself (`neighbours`), and how much groups differ is what its own groups show. Whether it has a pool depends
+Groups of several namespaces share a pool only so far: each namespace has its own, which each other one moves by a
+bounded factor (`neighbours`), and how much groups differ is what its own groups show. Whether it has a pool depends
 on what it saw itself, and on nobody else: who could bring one into being would move its rates by more than that.
 """
 

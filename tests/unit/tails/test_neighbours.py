@@ -48,6 +48,37 @@ def test_dozens_that_agree_tell_of_what_the_namespace_has_never_seen() -> None:
         assert least_share <= together[0, 0] / (in_all[0] - 40.0) / theirs <= most_share
 
 
+falling = st.lists(counts, min_size=3, max_size=3).map(lambda values: sorted(values, reverse=True))
+
+
+@given(st.lists(st.tuples(falling, st.floats(0.1, 1e4)), min_size=2, max_size=40))
+def test_what_falls_with_time_in_each_namespace_falls_in_all(each: list[tuple[list[float], float]]) -> None:
+    """However long each was watched: a model whose rates rise is refused, and the one before stays."""
+    events, days = np.array([item[0] for item in each]), np.array([item[1] for item in each])
+    together, _ = neighbours.heard(events, days, least=np.full(events.shape, 0.01) * np.array([1.0, 0.9, 0.8]))
+    assert np.all(np.diff(together, axis=1) <= 0)
+
+
+def test_one_that_was_watched_for_a_day_lets_no_rate_rise() -> None:
+    """Beside many that were watched for longer: with turns by the rate of each time it did."""
+    each = [[400.0], *[[400.0] * 19] * 8, *[[60.0]] * 27]
+    held = np.asarray(dense(map(Histogram.of, each)))
+    spans = np.array([100.0] + [20.0] * 8 + [1.0] * 27)
+    pool = Pool.of_homes(held, spans, np.arange(36))[0]
+    assert np.all(np.diff(pool.per_day) <= 0)
+
+
+def test_of_thousands_of_namespaces_one_more_still_moves_little() -> None:
+    """It takes the place of one of those that are asked at most, though every other one says something else."""
+    events = np.tile([[0.0], [5.0]], (2_100, 1))[:4_101]
+    days, least = np.full(4_101, 40.0), np.full((4_101, 1), 1e-3)
+    with_it, in_all = neighbours.heard(events, days, least=least)
+    without, before = neighbours.heard(events[1:], days[1:], least=least[1:])
+    factors = (with_it[1:, 0] / in_all[1:]) / (without[:, 0] / before)
+    assert factors.max() <= neighbours.FACTOR**2
+    assert factors.min() >= 1 / neighbours.FACTOR**2
+
+
 def test_order_of_namespaces_changes_nothing() -> None:
     """Also of those with the same rate, some of which were watched for longer."""
     events = np.array([[1.0, 2.0], [3.0, 0.5], [2.0, 4.0], [4.0, 8.0], [9.0, 0.1]])

@@ -3,8 +3,8 @@
 The choice matters more than the estimator. Too low a threshold, and the law describes the body: what is rare beyond a
 kink (one slow poll in a hundred) is then over- or underestimated by orders of magnitude. One group seldom has enough
 values to show that, so the fleet decides, that is the group's namespace: the largest share at which few groups speak
-against their law and all together lie close to it, and the smallest where none does. A group with very many gaps
-between polls takes a smaller share, and so does one whose own law is too heavy far out.
+against their law and all together lie close to it, and the smallest where none does. A group with very many
+handlers takes a smaller share, and so does one whose own law is too heavy far out.
 """
 
 import dataclasses
