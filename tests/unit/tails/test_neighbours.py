@@ -70,8 +70,8 @@ def test_one_that_was_watched_for_a_day_lets_no_rate_rise() -> None:
 
 def test_of_thousands_of_namespaces_one_more_still_moves_little() -> None:
     """It takes the place of one of those that are asked at most, though every other one says something else."""
-    events = np.tile([[0.0], [5.0]], (2_100, 1))[:4_101]
-    days, least = np.full(4_101, 40.0), np.full((4_101, 1), 1e-3)
+    events = np.tile([[0.0], [5.0]], (2_048, 1))
+    days, least = np.full(4_096, 40.0), np.full((4_096, 1), 1e-3)
     with_it, in_all = neighbours.heard(events, days, least=least)
     without, before = neighbours.heard(events[1:], days[1:], least=least[1:])
     factors = (with_it[1:, 0] / in_all[1:]) / (without[:, 0] / before)
