@@ -18,6 +18,8 @@ from heartbeat_tuner.tails.pool import TIMES_S as POOLED_S
 from tests.support import tenants
 from tests.support.tenants import Habit, Row
 
+pytestmark = pytest.mark.timeout(300)
+
 FACTOR = 1.25
 """Of a session timeout in these worlds, and of a tail's bound, as docs/explanation/tails.md states it."""
 
@@ -127,7 +129,7 @@ class Shared:
     ],
     ids=["absences", "absences-behind-handlers", "where-evictions-are-counted", "poll-gaps"],
 )
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=7),
     seed=st.integers(0, 1_000_000),
