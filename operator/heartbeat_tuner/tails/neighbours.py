@@ -34,9 +34,9 @@ def heard(events: Array, days: Array, *, least: Array) -> tuple[Array, Array]:
 
     The others come in turn, the lowest rates first, each with what it saw in its part of the days. It adds a third of
     the events that are counted by then at most, so one namespace more or less, whatever it says, changes the sum by
-    `FACTOR` at most: no later turn widens what two sums differ by. Turns are the same for all kinds: who has more
-    events of one than of another has more of their sum, too. Of events that the namespace itself hardly has, a few
-    others say little, and dozens that agree nearly all (docs/design/0039).
+    `FACTOR` at most: no later turn widens what two sums differ by. All kinds have the same turns, so sums fall from
+    kind to kind where the events of each namespace do. Of events that the namespace itself hardly has, a few others say
+    little, and dozens that agree nearly all (docs/design/0039).
 
     Args:
         events: of each namespace, namespaces x kinds; not negative.

@@ -107,7 +107,7 @@ class _Fitted:
 
 
 def models(fleet: Fleet, *, few_values: npt.ArrayLike = False) -> list[TailModel | Rejected]:
-    """Return each group's tail, or why there is none; with `few_values` it rests on `MOST_EXCEEDANCES` at most."""
+    """Return each group's tail, or why there is none. With `few_values` it is fitted to `MOST_EXCEEDANCES` or fewer."""
     if not len(fleet.counts):
         return []
     fits = _Fits(fleet)
