@@ -48,13 +48,17 @@ def test_dozens_that_agree_tell_of_what_the_namespace_has_never_seen() -> None:
         assert least_share <= together[0, 0] / (in_all[0] - 40.0) / theirs <= most_share
 
 
-falling = st.lists(counts, min_size=3, max_size=3).map(lambda values: sorted(values, reverse=True))
+few_or_many = st.sampled_from([0.0, 0.1, 1.0, 20.0]) | counts
+falling = st.lists(few_or_many, min_size=3, max_size=3).map(lambda values: sorted(values, reverse=True))
+short_or_long = st.sampled_from([1.0, 20.0, 100.0]) | st.floats(0.1, 1e4)
+crowds = st.lists(st.tuples(falling, short_or_long, st.integers(1, 30)), min_size=2, max_size=4)
 
 
-@given(st.lists(st.tuples(falling, st.floats(0.1, 1e4)), min_size=2, max_size=40))
-def test_what_falls_with_time_in_each_namespace_falls_in_all(each: list[tuple[list[float], float]]) -> None:
-    """However long each was watched: a model whose rates rise is refused, and the one before stays."""
-    events, days = np.array([item[0] for item in each]), np.array([item[1] for item in each])
+@given(crowds)
+def test_what_falls_with_time_in_each_namespace_falls_in_all(several: list[tuple[list[float], float, int]]) -> None:
+    """However many there are of each, and however long they were watched: a model whose rates rise is refused."""
+    events = np.array([each for each, _, size in several for _ in range(size)])
+    days = np.array([watched for _, watched, size in several for _ in range(size)])
     together, _ = neighbours.heard(events, days, least=np.full(events.shape, 0.01) * np.array([1.0, 0.9, 0.8]))
     assert np.all(np.diff(together, axis=1) <= 0)
 

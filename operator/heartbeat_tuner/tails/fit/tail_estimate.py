@@ -107,7 +107,7 @@ class _Fitted:
 
 
 def models(fleet: Fleet, *, few_values: npt.ArrayLike = False) -> list[TailModel | Rejected]:
-    """Return each group's tail, or why there is none. With `few_values` it is fitted to `MOST_EXCEEDANCES` or fewer."""
+    """Return each group's tail, or why there is none; of groups with `few_values`, fitted to few (`places_of_few`)."""
     if not len(fleet.counts):
         return []
     fits = _Fits(fleet)
