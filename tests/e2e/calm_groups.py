@@ -1,4 +1,4 @@
-"""A group of Java or Streams that was calm for weeks, as an operator in this process sees it on a clock of its own.
+"""A group that was calm for weeks, as an operator in this process sees it on a clock of its own.
 
 Nobody waits for weeks here, nor for the half hour that a record must be long. So a Prometheus of its own gets three
 quarters of an hour of history of the team's pods by remote write, a fitted model stands for the weeks, and the
@@ -27,6 +27,8 @@ from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kafka.wire import coordinator_requests
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.models.group_model import Fitted
 from sandbox.binaries import Binaries
@@ -38,43 +40,62 @@ from tests.exporters import replay
 from tests.exporters.recording import Recording, Series
 from tests.golden import cases
 from tests.support import sources, worlds
-from tests.support.counters import JMX
 from tests.support.fences import TimedFence
 from tests.support.stages import Stage
 
 FIRST_LOOK: Final = timedelta(minutes=40)
 HISTORY_S: Final = 2_700
 SCRAPE_S: Final = 15
+NEVER: Final = frozenset(
+    {
+        Quantity.POLL_AGE,
+        Quantity.LOST_FOR_SILENCE,
+        Quantity.LOST_FOR_POLLS,
+        Quantity.EVICTIONS_SEEN,
+        Quantity.DOUBTFUL_EVICTIONS,
+    }
+)
+"""What a calm group never counts; of others it has counted the first join."""
 
 
 class CalmHistory(Recording):
-    """What the pods of a team would have shown without a rebalance: beats every 5 s, and nothing else."""
+    """What the pods of a team would have shown without a rebalance: beats every 5 s, and nothing else.
 
-    def __init__(self, team: Team, library: str) -> None:
+    Args:
+        team: whose.
+        library: of its consumers.
+        convention: by which they are exported, and what the operator counts of them.
+    """
+
+    def __init__(self, team: Team, library: str, convention: Convention) -> None:
         super().__init__(Path(team.name), {"length_s": float(HISTORY_S)})
-        self._team, self._library = team, library
+        self._team, self._library, self._convention = team, library, convention
 
     @property
     def series(self) -> list[Series]:  # made, and not read
         """All series."""
         times_s = range(0, HISTORY_S + 1, SCRAPE_S)
-        values: dict[Quantity, Callable[[int], int]] = dict.fromkeys(JMX.needed, lambda _at: 1)
-        values |= {Quantity.HEARTBEATS: lambda at: at // 5, Quantity.POLL_AGE: lambda _at: 0}
+        values: dict[Quantity, Callable[[int], int]] = dict.fromkeys(self._convention.needed, lambda _at: 1)
+        values |= {Quantity.HEARTBEATS: lambda at: at // 5}
+        values |= dict.fromkeys(NEVER & values.keys(), lambda _at: 0)
         return [
             Series(
-                {**self._labels(pod), "__name__": JMX.by_quantity[quantity].names[0]},
+                {**self._labels(pod), "__name__": metric.names[0], **dict(metric.matchers)},
                 tuple(at * 1000 for at in times_s),
                 tuple(str(value(at)) for at in times_s),
             )
             for pod in self._team.pods()
             for quantity, value in values.items()
+            for metric in [self._convention.by_quantity[quantity]]
         ]
 
     def _labels(self, pod: str) -> dict[str, str]:
+        """Return the labels of all series; those of other conventions do not matter to one."""
         group = self._team.name
         thread = f"{group}-{uuid.uuid5(uuid.NAMESPACE_OID, pod)}-StreamThread-1-consumer"
         client_id = thread if self._library == "streams" else f"consumer-{group}-1"
-        return {"namespace": self._team.namespace, "pod": pod, "client_id": client_id}
+        place = {"namespace": self._team.namespace, "pod": pod}
+        return {**place, "client_id": client_id, "group_id": group, "group": group}
 
 
 def pods(team: Team) -> list[Pod]:
@@ -93,13 +114,14 @@ def pods(team: Team) -> list[Pod]:
     ]
 
 
-def model(team: Team) -> Fitted:
-    """Return what two weeks until yesterday say of the team's group."""
+def model(team: Team, library: str) -> Fitted:
+    """Return what two weeks until yesterday say of the team's group, whose consumers are of a library."""
     now = datetime.now(UTC)
     found = dataclasses.replace(
         cases.model("java"),
         namespace=team.namespace,
         group=team.name,
+        client=known_conventions.measured_as(library),
         since=now.date() - timedelta(days=14),
         until=now.date() - timedelta(days=1),
         fitted_at=now,
@@ -107,12 +129,13 @@ def model(team: Team) -> Fitted:
     return Fitted(team.name, found)
 
 
-def lowered(team: Team, library: str) -> tuple[dict[str, Any], float]:
+def lowered(team: Team, library: str, convention: Convention) -> tuple[dict[str, Any], float]:
     """Let an operator see the calm group, and write what it decides.
 
     Args:
         team: with a policy in mode Apply, and nobody else who carries it out.
-        library: of its consumers, `java` or `streams`.
+        library: of its consumers.
+        convention: by which they are exported.
 
     Returns:
         The status that it leaves, and when the look began that wrote, in Unix seconds.
@@ -122,7 +145,7 @@ def lowered(team: Team, library: str) -> tuple[dict[str, Any], float]:
         [team.policy(team.name)],
         workloads={key: worlds.workload(worlds.java_settings("45s", "3s"), running=pods(team))},
     )
-    stage.models.stored = [model(team)]
+    stage.models.stored = [model(team, library)]
     access = KafkaAccess(team.sandbox.kafka.bootstrap, alters_groups=True)
     kafka = KafkaGroups({"main": access}, timeout=timedelta(seconds=20), fence=TimedFence())
     with (
@@ -130,7 +153,7 @@ def lowered(team: Team, library: str) -> tuple[dict[str, Any], float]:
         Prometheus(team.sandbox.run_dir / team.name, Binaries(), kubeconfig=None) as history,
         sources.reading(history.url, timeout_s=30) as metrics,
     ):
-        replay.load(CalmHistory(team, library), history.url, ends_at_s=time.time())
+        replay.load(CalmHistory(team, library, convention), history.url, ends_at_s=time.time())
         stage.groups = kafka  # type: ignore[assignment]  # it answers as the fake does
         stage.prometheus = metrics  # type: ignore[assignment]  # likewise
         stage.restart()

@@ -17,6 +17,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, Res
 
 from heartbeat_tuner.cli.kubectl.plugin import plugin
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.metrics.conventions import java_metrics, librdkafka_metrics
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from sandbox import consumers
 from sandbox.environment import Sandbox
 from sandbox.producer import Trickle
@@ -34,6 +36,7 @@ NERVOUS: Final = {"consumer.session.timeout.ms": "4000", "consumer.heartbeat.int
 NERVOUS_STREAMS: Final = {"streams.session.timeout.ms": "4000", "streams.heartbeat.interval.ms": "1000"}
 NERVOUS_SHARE: Final = {"share.session.timeout.ms": "4000", "share.heartbeat.interval.ms": "1000"}
 WIDE: Final = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "5000"}
+WIDE_SHARE: Final = {"share.session.timeout.ms": "20000", "share.heartbeat.interval.ms": "5000"}
 WIDE_STREAMS: Final = {"streams.session.timeout.ms": "20000", "streams.heartbeat.interval.ms": "5000"}
 MAX_POLL_INTERVAL: Final = "KAFKA_MAX_POLL_INTERVAL_MS"
 POLL_LIMIT_MS: Final = "5000"
@@ -146,6 +149,18 @@ def calm(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
     operators.stop()
     with nervous(sandbox, "broker-side-calm", "java", WIDE) as team:
         yield team
+
+
+@pytest.fixture
+def calm_and_counted(sandbox: Sandbox, operators: Operators) -> Iterator[tuple[Team, Team]]:
+    """The same of consumers with librdkafka: in a group of the consumer protocol, and in a share group."""
+    operators.stop()
+    library = "confluent-kafka-python"
+    with (
+        nervous(sandbox, "broker-side-calm-rdkafka", library, WIDE) as consumers_,
+        nervous(sandbox, "broker-side-calm-share", library, WIDE_SHARE, protocol="share") as sharing,
+    ):
+        yield consumers_, sharing
 
 
 @pytest.fixture
@@ -361,17 +376,20 @@ def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(late: Tea
     assert "maxPollInterval is a setting of the clients: it is set in the pods" in report[0]
 
 
-def lowered(team: Team, group_type: str, client: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def lowered(
+    team: Team, group_type: str, client: str, convention: Convention = java_metrics.JMX_EXPORTER
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Let an operator lower the session of a team that was calm for weeks, then kill a member; return row and status.
 
     Args:
         team: with no operator beside it.
         group_type: as the row has it.
         client: as the row has it, and its policy.
+        convention: by which its consumers are exported.
     """
     log, pods = RequestLog(team.sandbox.kafka.request_log), team.pods()
     calm_groups.await_settled(team)
-    status, looked_s = calm_groups.lowered(team, client)
+    status, looked_s = calm_groups.lowered(team, client, convention)
     write, written_s = status["groupConfig"], time.time()
     session_s, interval_s = (
         durations.parse(write["values"][name]).total_seconds() for name in ("sessionTimeout", "heartbeatInterval")
@@ -414,6 +432,16 @@ def test_a_session_of_a_streams_group_is_lowered_after_calm_weeks(calm_threads: 
         "streams.session.timeout.ms": str(after["sessionTimeout"]),
         "streams.heartbeat.interval.ms": str(after["heartbeatInterval"]),
     }
+
+
+def test_sessions_of_consumers_with_librdkafka_are_lowered_after_calm_weeks(
+    calm_and_counted: tuple[Team, Team],
+) -> None:
+    """They count their heartbeats and what they lost; members of a share group count that they did not join again."""
+    client = "confluent-kafka-python"
+    in_group, sharing = calm_and_counted
+    lowered(in_group, "consumer", client, librdkafka_metrics.COUNTERS)
+    lowered(sharing, "share", client, librdkafka_metrics.SHARE)
 
 
 def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
+from heartbeat_tuner.doctor import librdkafka_counters
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, librdkafka_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
@@ -228,6 +229,12 @@ def of_gc(convention: Convention) -> Fix:
 _OF_CONVENTION: Final[Mapping[Convention, Fix]] = MappingProxyType(
     {
         kafkajs_metrics.EXPORTER: Fix("count KafkaJS' events in the consumer", "javascript", _COUNTERS),
+        librdkafka_metrics.COUNTERS: Fix(
+            "count by librdkafka's statistics and callbacks: in Python with this class in place of Consumer; other "
+            "languages have both, too",
+            "python",
+            librdkafka_counters.PYTHON,
+        ),
         java_metrics.JMX_EXPORTER: Fix(
             f"add to the exporter's rules, before the others; {_DROPPED}", "yaml", _JMX_RULE
         ),

@@ -103,14 +103,15 @@ def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChan
     return _changes(_rises(balance, pod, since_s), pod)
 
 
-def described(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
-    """Return a pod's evictions as the operator's group watcher counted them, at most `MOST_OF_A_POD`.
+def counted(quantity: Quantity, pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
+    """Return a pod's evictions where a counter counts nothing else, at most `MOST_OF_A_POD`.
 
-    A counter of a pod that began within the time began at zero. That of an older one may have been read too late.
+    The operator's group watcher has such a counter, and so have consumers whose library calls back. A counter of a pod
+    that began within the time began at zero. That of an older one may have been read too late.
     """
     is_young = pod.started.timestamp() >= since_s
     changes: list[MemberChange] = []
-    for series in of_pod(observed.get(Quantity.EVICTIONS_SEEN, ()), pod.name):
+    for series in of_pod(observed.get(quantity, ()), pod.name):
         for at, by in counter_steps.growth_by_time(series, since_s=since_s, born_at_zero=is_young).items():
             changes += _changes([at] * min(round(by), MOST_OF_A_POD - len(changes)), pod)
     return sorted(changes, key=operator.attrgetter("at"))

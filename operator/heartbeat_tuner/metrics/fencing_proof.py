@@ -1,6 +1,10 @@
-"""Does a record of the consumer protocol (KIP-848) show that nobody else was fenced? By the Java consumer's metrics.
+"""Does a record of the consumer protocol (KIP-848) show that nobody else was fenced? By its clients' metrics.
 
-`lost_partitions` counts a lower bound. A count of none is exact where these hold (measured: docs/design/0021):
+Consumers with librdkafka that count the assignments that they lost show each fencing (measured: docs/design/0040). Of a
+share group no client does: there only a record in which no member joined again proves anything.
+
+Of the Java consumer `lost_partitions` counts a lower bound. A count of none is exact where these hold (measured:
+docs/design/0021):
 
 - A member that was fenced joins again, and the assignment that it gets, be it empty, raises its `rebalance-total`.
   Where no member's counter moved, nobody was fenced, with or without a rebalance listener.
@@ -35,6 +39,8 @@ SHOWN_BY: Final = (
 MOST_APART_S: Final = 55.0
 """Scrapes that are further apart may miss a number: the client's window shows it for 59 s at least."""
 
+JOINING_S: Final = 90.0
+"""A rebalance within so many seconds of a pod's start is the doing of that."""
 
 _UNDESCRIBED: Final = HiddenFencings(
     "a member that is back before the group is described again is not seen missing", lasts=True
@@ -47,13 +53,16 @@ def hidden_by(
     """Return why members may have been fenced unseen, by what a convention shows; None where none was.
 
     Args:
-        convention: that the series follow; the broker's descriptions of a group prove nothing.
+        convention: that the series follow; the broker's descriptions of a group alone prove nothing.
         pods: of the group.
         observed: the series of the running pods.
         since_s: start of the record, in Unix seconds.
     """
+    if Quantity.LOST_FOR_SILENCE in convention.by_quantity:
+        return None
     if Quantity.EVICTIONS_SEEN in convention.by_quantity:
-        return _UNDESCRIBED
+        joins_are_counted = Quantity.REBALANCES in convention.by_quantity
+        return _joined_again(pods, observed, since_s) if joins_are_counted else _UNDESCRIBED
     return hidden_fencings(pods, observed, since_s=since_s, lingers=convention.lingers)
 
 
@@ -91,6 +100,17 @@ def hidden_fencings(
         if _shows_loss(pod, observed, since_s) and not lost_partitions.losses([pod], observed, since_s=since_s):
             phrase = "pod {pod} lost partitions just before the time that is counted, or in it"
             return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=False)
+    return None
+
+
+def _joined_again(pods: Sequence[Pod], observed: Observed, since_s: float) -> HiddenFencings | None:
+    """Return that a member of a share group joined again, once all pods had time to join after the newest began."""
+    settled_s = max([since_s, *(pod.started.timestamp() + JOINING_S for pod in pods)])
+    for pod in pods:
+        joins = evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name)
+        if any(_changes(series, settled_s) for series in joins):
+            phrase = "pod {pod} took part in a rebalance, and no client shows whether a share group fenced its member"
+            return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=True)
     return None
 
 

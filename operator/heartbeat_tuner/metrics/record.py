@@ -214,8 +214,15 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
     """Return evictions for silence, and those for want of a poll."""
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
+
+    def counted_by(quantity: Quantity) -> list[MemberChange]:
+        return [change for pod in seen for change in evictions.counted(quantity, pod, current, since_s=since_s)]
+
     if Quantity.EVICTIONS_SEEN in convention.by_quantity:
-        return _Evicted([change for pod in seen for change in evictions.described(pod, current, since_s=since_s)])
+        return _Evicted(counted_by(Quantity.EVICTIONS_SEEN))
+    if Quantity.LOST_FOR_SILENCE in convention.by_quantity:
+        silent = counted_by(Quantity.LOST_FOR_SILENCE)
+        return _Evicted(silent, counted_by(Quantity.LOST_FOR_POLLS), counted=len(silent))
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
         return _Evicted(removed, counted=len(removed))

@@ -2,7 +2,8 @@
 
 It is a consumer as people write them: one thread that polls, automatic commits, the library's own defaults wherever a
 variable is not set, an orderly close on SIGTERM, and an end with status 1 when the library says that it is over.
-Where KAFKA_GROUP_PROTOCOL is `share` it is a consumer of a share group (KIP-932), which is ready once it polls.
+Where KAFKA_GROUP_PROTOCOL is `share` it is a consumer of a share group (KIP-932), which is ready once it polls. Where
+METRICS_PORT is set it exports what becomes of its membership (`membership`).
 """
 
 import os
@@ -12,7 +13,9 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, ShareConsumer
+from confluent_kafka import KafkaError, KafkaException, ShareConsumer
+from membership import CountedConsumer, Membership
+from prometheus_client import start_http_server
 
 POLL_S: Final = 0.1
 
@@ -31,6 +34,8 @@ def main() -> None:
     stopping, joined = threading.Event(), threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     _serve_readiness((os.environ["POD_IP"], int(os.environ["PROBE_PORT"])), joined)
+    if port := os.environ.get("METRICS_PORT"):
+        start_http_server(int(port), os.environ["POD_IP"])
     properties = {
         "bootstrap.servers": os.environ["KAFKA_BROKERS"],
         "group.id": os.environ["KAFKA_GROUP_ID"],
@@ -41,7 +46,7 @@ def main() -> None:
     if properties.get("group.protocol") == "share":
         _share(properties, stopping, joined)
         return
-    consumer = Consumer({**properties, "auto.offset.reset": "earliest"})
+    consumer = CountedConsumer({**properties, "auto.offset.reset": "earliest"})
     # Once is enough: a group that rebalances for ever must not also hold up its own rollout.
     consumer.subscribe([os.environ["KAFKA_TOPIC"]], on_assign=lambda *_: joined.set())
     try:
@@ -59,7 +64,8 @@ def main() -> None:
 def _share(properties: dict[str, str], stopping: threading.Event, joined: threading.Event) -> None:
     """Consume as a member of a share group until told to end."""
     del properties["group.protocol"]
-    with ShareConsumer(properties) as consumer:
+    counted = {"statistics.interval.ms": 1000, "stats_cb": Membership(properties["group.id"], calls_back=False).count}
+    with ShareConsumer({**properties, **counted}) as consumer:
         consumer.subscribe([os.environ["KAFKA_TOPIC"]])
         while not stopping.is_set():
             consumer.poll(POLL_S)

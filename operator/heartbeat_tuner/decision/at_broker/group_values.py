@@ -74,8 +74,8 @@ def decided(
 
 
 def may_be_calm(group: Group) -> bool:
-    """Whether a record can prove that nobody in a group was fenced: for a share group nothing proves it."""
-    return group.consumer_protocol and group.config is not None and group.kind != Protocol.SHARE
+    """Whether a group's values are the broker's, and known: then its record may prove that nobody was fenced."""
+    return group.consumer_protocol and group.config is not None
 
 
 def unshown(group: Group, client: Client) -> Finding | None:

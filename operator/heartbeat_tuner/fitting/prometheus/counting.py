@@ -15,7 +15,7 @@ import numpy as np
 from heartbeat_tuner.fitting.prometheus.sessions_in_force import SessionsInForce
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
 from heartbeat_tuner.metrics import quantities
-from heartbeat_tuner.metrics.conventions import known_conventions, platform
+from heartbeat_tuner.metrics.conventions import known_conventions, librdkafka_metrics, platform
 from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.measured import Quantities
 from heartbeat_tuner.metrics.raw import queries, resolver
@@ -33,6 +33,7 @@ OF_MEMBERS: Final = (
     Quantity.REBALANCE_TIME,
     Quantity.FAILED_REBALANCES,
     Quantity.JOIN_ANSWERS,
+    Quantity.LOST_FOR_SILENCE,
     Quantity.ASSIGNED_PARTITIONS,
     Quantity.POLL_GAP_MAX,
     Quantity.POLL_AGE,
@@ -95,11 +96,15 @@ def counts(
     for place, by_convention in sorted(by_group.items()):
         convention, observed = resolver.followed(by_convention, known_conventions.OF_GROUPS)
         client = convention.libraries[0]
+        library, described = sessions.client(place), by_convention.get(GROUP_WATCHER, {})
         if not any(observed.values()):
-            library = sessions.client(place)
             if library not in known_conventions.IN_POLICIES:
                 continue  # the group watcher itself does not say whose consumers it watches
-            observed, client = by_convention.get(GROUP_WATCHER, {}), known_conventions.measured_as(library)
+            observed, client = described, known_conventions.measured_as(library)
+        elif convention is librdkafka_metrics.COUNTERS:
+            client = library if library in convention.libraries else client
+            if not observed.get(Quantity.LOST_FOR_SILENCE):  # of a share group: its clients do not count it
+                observed = {**described, **observed}
         measured = quantities.measured(observed, pods, session_s=functools.partial(sessions.at, place))
         for (quantity, bucket), count in _of_group(place, measured, window).items():
             counted[Cell(*place, client, quantity, bucket)] = count

@@ -53,7 +53,7 @@ def _counted(counters: Sequence[Series], session_s: Callable[[float], float | No
         watched += blocks.block_starts(mine[Quantity.EVICTIONS_SEEN])
         process = Pod(name=pod, uid="", ip="", started=_BORN, restarts=0)
         first_s = min(series.samples.times_s[0] for series in mine[Quantity.EVICTIONS_SEEN] if series.samples)
-        for change in counted.described(process, mine, since_s=first_s):
+        for change in counted.counted(Quantity.EVICTIONS_SEEN, process, mine, since_s=first_s):
             at_s = change.at.timestamp()
             events.append(Observation(pod, blocks.start_s(at_s), session_s(at_s) or 0.0, math.inf))
     if not watched:

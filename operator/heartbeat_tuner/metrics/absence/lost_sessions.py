@@ -2,9 +2,10 @@
 
 Where absences show as missing beats, a stretch with a join is left out, and with it every absence that was long enough
 to cost the membership: what is left looks as if none were as long as the session. KafkaJS' counters show the evictions
-themselves (`metrics.evictions`). Of each it is known what the silence outlasted: the session that was set, and what
-passed without a beat before the member joined again; where nothing tells which session was set, only the latter. The
-absence is shorter than the silence by the age of the last beat, half a period on average.
+themselves (`metrics.evictions`), and so do those of consumers with librdkafka. Of each it is known what the silence
+outlasted: the session that was set, and what passed without a beat before the member joined again; where nothing tells
+which session was set, only the latter. The absence is shorter than the silence by the age of the last beat, half a
+period on average.
 
 Counters of the Java consumer show evictions, too: a member that had to ask for a new id was removed for its silence, or
 left because its handler took longer than its poll limit. Who stood still did not beat for as long as it did not poll;
@@ -34,6 +35,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 Mine = Mapping[Quantity, Sequence[Series]]
 
 _NEEDED: Final = (*counted.BY_NOTICES, Quantity.REBALANCES)
+_NEEDED_OF_LIBRDKAFKA: Final = (Quantity.LOST_FOR_SILENCE, Quantity.REBALANCES)
 _NEEDED_OF_JAVA: Final = (*counted.BY_LOST_IDS, *counted.BY_POLLS, Quantity.REBALANCES)
 
 _NEAR_BLOCKS: Final = 1
@@ -74,7 +76,7 @@ def evictions(
             continue
         watched += blocks.block_starts(mine[Quantity.REBALANCES])
         of_pod = [event for life in _lives(mine) for event in _of_life(pod, life, periods_s.get(pod), session_s)]
-        is_java = not _notices(mine)
+        is_java = not _counts_evictions(mine)
         events += [event for event in of_pod if not (is_java and _is_shown(event, longest_s))]
     if not watched:
         return Unknown(
@@ -87,12 +89,21 @@ def evictions(
 
 def _shows_evictions(mine: Mine) -> bool:
     """Whether counters of a pod show which absences ended in an eviction, and nothing shows all absences in full."""
-    return _notices(mine) or (all(mine.get(quantity) for quantity in _NEEDED_OF_JAVA) and not stalls.short_gaps(mine))
+    return _counts_evictions(mine) or (
+        all(mine.get(quantity) for quantity in _NEEDED_OF_JAVA) and not stalls.short_gaps(mine)
+    )
 
 
-def _notices(mine: Mine) -> bool:
-    """Whether rejoins that nobody announced show evictions; else lost member ids do."""
-    return all(mine.get(quantity) for quantity in _NEEDED)
+def _counts_evictions(mine: Mine) -> bool:
+    """Whether counters show the evictions themselves; else lost member ids do, and why a member lost it is open."""
+    return any(all(mine.get(quantity) for quantity in needed) for needed in (_NEEDED, _NEEDED_OF_LIBRDKAFKA))
+
+
+def _changes(process: Pod, life: Mine, since_s: float) -> list[MemberChange]:
+    """Return when a process lost its membership."""
+    if life.get(Quantity.LOST_FOR_SILENCE):
+        return counted.counted(Quantity.LOST_FOR_SILENCE, process, life, since_s=since_s)
+    return (counted.unannounced if _counts_evictions(life) else counted.lost_ids)(process, life, since_s=since_s)
 
 
 def _is_shown(event: Observation, longest_s: Mapping[tuple[str, float], float]) -> bool:
@@ -127,12 +138,11 @@ def _of_life(
     if not times_s:
         return []
     process = Pod(name=pod, uid="", ip="", started=_BORN, restarts=0)
-    by_notices = _notices(life)
-    changes = (counted.unannounced if by_notices else counted.lost_ids)(process, life, since_s=times_s[0])
+    changes = _changes(process, life, times_s[0])
     if not changes:
         return []
     grown = _grown(life.get(Quantity.HEARTBEATS, ()), times_s[0])
-    if not by_notices:
+    if not _counts_evictions(life):
         changes = [change for change in changes if _stood_still(change, life, times_s, grown)]
     usual_s = period_s or _usual_s(grown, times_s)
     events = []

@@ -11,6 +11,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 CONVENTIONS: Final[tuple[Convention, ...]] = (
     *java_metrics.CONVENTIONS,
     *kafkajs_metrics.CONVENTIONS,
+    librdkafka_metrics.COUNTERS,
     *watched_groups.CONVENTIONS,
     *librdkafka_metrics.CONVENTIONS,
 )
@@ -25,7 +26,7 @@ OF_GROUPS: Final = tuple(
 """Those whose metrics name the group. What the operator itself counts of every group is not among them: it does not
 show which library a group's consumers run."""
 
-LIBRARIES: Final = ("java", "kafkajs", "spring", "streams")
+LIBRARIES: Final = ("java", "kafkajs", "spring", "streams", *librdkafka_metrics.LIBRARIES)
 """The client libraries whose consumers export enough to be tuned by it."""
 
 IN_POLICIES: Final = tuple(sorted({*LIBRARIES, *watched_groups.LIBRARIES}))

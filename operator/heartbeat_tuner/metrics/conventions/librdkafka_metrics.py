@@ -1,7 +1,11 @@
-"""librdkafka's statistics (`statistics.interval.ms`, off by default), as several exporters name them.
+"""librdkafka's statistics (`statistics.interval.ms`, off by default), as exporters name them.
 
-Their metrics have no group label and no heartbeats: what they tell is assignments, and how long the coordinator took to
-answer. A round trip is in microseconds, whatever a name says. Every gauge of the statistics is of one interval.
+`COUNTERS` is what an application exports itself, with the few lines that `doctor` has for it. Heartbeats are all
+requests to the coordinator that the statistics do not name otherwise: they leave out those of KIP-848. The callback for
+lost partitions says when a membership ended (measured: docs/design/0040). A share group calls nobody back.
+
+Other exporters have no group label and no heartbeats: what they tell is assignments, and how long the coordinator took
+to answer. A round trip is in microseconds, whatever a name says. Every gauge of the statistics is of one interval.
 """
 
 from collections.abc import Mapping
@@ -9,9 +13,17 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
+from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
-LIBRARIES: Final = ("node-rdkafka", "confluent-kafka-python", "confluent-kafka-javascript")
+LIBRARIES: Final = (
+    "confluent-kafka-python",
+    "confluent-kafka-dotnet",
+    "confluent-kafka-go",
+    "confluent-kafka-javascript",
+    "node-rdkafka",
+    "rust-rdkafka",
+)
 
 _MS: Final = 0.001
 _US: Final = 0.000_001
@@ -24,10 +36,41 @@ _WITHHELD: Final[Mapping[Quantity, str]] = MappingProxyType(
 )
 _NEEDED: Final = (Quantity.HEARTBEATS, Quantity.ASSIGNMENT_CHANGES)
 
+_LOST: Final = ("librdkafka_group_lost_total",)
+_OF_SHARE: Final = (
+    Metric(Quantity.HEARTBEATS, ("librdkafka_group_heartbeats_total",)),
+    Metric(Quantity.REBALANCES, ("librdkafka_group_rebalances_total",)),
+)
+
+COUNTERS: Final = Convention(
+    name="librdkafka",
+    title="counters of its own from librdkafka's statistics",
+    libraries=LIBRARIES,
+    group_label="group_id",
+    with_labels=frozenset({"group_id", "client_id"}),
+    metrics=(
+        *_OF_SHARE,
+        Metric(Quantity.LOST_FOR_SILENCE, _LOST, matchers=(("reason", "silence"),)),
+        Metric(Quantity.LOST_FOR_POLLS, _LOST, matchers=(("reason", "poll"),)),
+    ),
+    needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS),
+    withheld=MappingProxyType({Quantity.POLL_GAP_MAX: _WITHHELD[Quantity.POLL_GAP_MAX]}),
+)
+
+SHARE: Final = Convention(
+    name="librdkafka-share",
+    title="the operator's group watcher, beside counters from librdkafka's statistics",
+    libraries=LIBRARIES,
+    metrics=(*_OF_SHARE, *GROUP_WATCHER.metrics),
+    needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, *GROUP_WATCHER.needed),
+    withheld=GROUP_WATCHER.withheld,
+)
+"""Of share groups: the clients show that nobody joined again, the group watcher who was missed and came back."""
+
 NODE_RDKAFKA: Final = Convention(
     name="node-rdkafka-prometheus",
     title="node-rdkafka-prometheus",
-    libraries=LIBRARIES,
+    libraries=("node-rdkafka", "confluent-kafka-python", "confluent-kafka-javascript"),
     with_labels=frozenset({"handle", "type"}),
     metrics=(
         Metric(Quantity.ASSIGNMENT_CHANGES, ("rdkafka_cgrp_rebalance_cnt",)),
@@ -45,3 +88,4 @@ NODE_RDKAFKA: Final = Convention(
 )
 
 CONVENTIONS: Final = (NODE_RDKAFKA,)
+"""Those that tell neither heartbeats nor what became of a membership."""

@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.metrics import client_versions, record
-from heartbeat_tuner.metrics.conventions import custom, known_conventions, watched_groups
+from heartbeat_tuner.metrics.conventions import custom, known_conventions, librdkafka_metrics, watched_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.group_events import member_changes
 from heartbeat_tuner.metrics.raw import resolver
@@ -116,11 +116,14 @@ class RecordReader:
         may_have_none = self._may_be_without_metrics(policy, group, since=read_since, now=now)
         if may_have_none and not any(observed.values()):
             convention, observed = resolver.followed(by_convention, known_conventions.read_for(policy.library))
+        if group.kind == Protocol.SHARE:
+            convention, observed = _of_share(by_convention)
         measured = record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
         if isinstance(measured, Unknown):
             return measured
         versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
-        return dataclasses.replace(measured, as_described=convention not in candidates, client_versions=versions)
+        as_described = convention not in (*candidates, librdkafka_metrics.SHARE)
+        return dataclasses.replace(measured, as_described=as_described, client_versions=versions)
 
     def _read_of(self, policy: Policy, group: Group) -> mapped.Read:
         """Return what was read of a policy's group, by convention, or why it is not known."""
@@ -154,6 +157,15 @@ def _candidates(policy: Policy, group: Group, by_convention: Mapping[Convention,
     if group.kind == Protocol.SHARE:
         return (watched_groups.GROUP_WATCHER,)
     return tuple(by_convention) if policy.naming.maps else tuple(custom.of_policy(policy.naming, policy.library))
+
+
+def _of_share(by_convention: Mapping[Convention, Observed]) -> tuple[Convention, Observed]:
+    """Return what is observed of a share group: beside what the broker shows, the counters of its clients, if any."""
+    counted = by_convention.get(librdkafka_metrics.COUNTERS, {})
+    described = by_convention.get(watched_groups.GROUP_WATCHER, {})
+    if not any(counted.values()):
+        return watched_groups.GROUP_WATCHER, described
+    return librdkafka_metrics.SHARE, {**counted, **described}
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:

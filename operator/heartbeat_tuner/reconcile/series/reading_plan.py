@@ -34,6 +34,8 @@ READ: Final = (
     Quantity.REBALANCE_TIME,
     Quantity.EVICTIONS_SEEN,
     Quantity.DOUBTFUL_EVICTIONS,
+    Quantity.LOST_FOR_SILENCE,
+    Quantity.LOST_FOR_POLLS,
     *fencing_proof.SHOWN_BY,
 )
 """What a record is made of, in the order in which it is read and told."""

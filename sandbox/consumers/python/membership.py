@@ -1,0 +1,104 @@
+"""Counts what becomes of a consumer's membership, for Prometheus: by librdkafka's statistics and callbacks."""
+
+import json
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from confluent_kafka import Consumer, Message, TopicPartition
+from prometheus_client.core import REGISTRY, CounterMetricFamily
+
+OnPartitions = Callable[[Consumer, list[TopicPartition]], None]
+
+
+class Membership:
+    """Of one consumer; the class exports all of the process."""
+
+    exported: ClassVar[weakref.WeakSet["Membership"]] = weakref.WeakSet()
+
+    def __init__(self, group_id: str, *, calls_back: bool = True) -> None:
+        self.group_id, self.calls_back = group_id, calls_back
+        self.client_id, self.counted_at = "", 0.0
+        self.heartbeats = self.rebalances = self.assigned = 0
+        self.lost = {"silence": 0, "poll": 0}
+        self.was_late = False
+        self.exported.add(self)
+
+    def count(self, text: str) -> None:
+        """Take statistics over. poll() brings them, however late: so each sample has the time of its count."""
+        statistics = json.loads(text)
+        coordinator = statistics["brokers"].get("GroupCoordinator", {"tx": 0, "req": {}})
+        # Heartbeats of KIP-848 have no name in the statistics: they are all requests that have none.
+        others = sum(number for name, number in coordinator["req"].items() if "Heartbeat" not in name)
+        self.heartbeats = max(self.heartbeats, coordinator["tx"] - others)
+        self.rebalances = self.assigned if self.calls_back else statistics["cgrp"]["rebalance_cnt"]
+        self.client_id = statistics["name"]
+        self.counted_at = time.time() - (time.monotonic() - statistics["ts"] / 1e6)
+
+    @classmethod
+    def collect(cls) -> list[CounterMetricFamily]:
+        """Return what is exported."""
+        labels = ["group_id", "client_id"]
+        heartbeats = CounterMetricFamily("librdkafka_group_heartbeats", "Heartbeats sent", labels=labels)
+        rebalances = CounterMetricFamily("librdkafka_group_rebalances", "Assignments received", labels=labels)
+        lost = CounterMetricFamily("librdkafka_group_lost", "Assignments lost", labels=[*labels, "reason"])
+        for member in list(cls.exported):
+            if member.counted_at:
+                mine, at = [member.group_id, member.client_id], member.counted_at
+                heartbeats.add_metric(mine, member.heartbeats, timestamp=at)
+                rebalances.add_metric(mine, member.rebalances, timestamp=at)
+                for reason, number in member.lost.items() if member.calls_back else ():
+                    lost.add_metric([*mine, reason], number, timestamp=at)
+        return [heartbeats, rebalances, lost]
+
+
+class CountedConsumer(Consumer):
+    """A Consumer that is counted."""
+
+    def __init__(self, config: dict[str, Any], **options: Any) -> None:
+        self._membership = Membership(config["group.id"])
+        counted = {"statistics.interval.ms": 1000, **config, "stats_cb": self._membership.count}
+        super().__init__(counted, **options)
+
+    def subscribe(
+        self,
+        topics: list[str],
+        on_assign: OnPartitions | None = None,
+        on_revoke: OnPartitions | None = None,
+        on_lost: OnPartitions | None = None,
+    ) -> None:
+        """Subscribe, and count what is assigned and lost before the application hears of it."""
+        mine, lost_too = self._membership, on_lost or on_revoke
+
+        def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            mine.assigned, mine.was_late = mine.assigned + 1, False
+            if on_assign is not None:
+                on_assign(consumer, partitions)
+
+        def lost(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            mine.lost["poll" if mine.was_late else "silence"] += 1
+            if lost_too is not None:
+                lost_too(consumer, partitions)
+
+        revoked = {} if on_revoke is None else {"on_revoke": on_revoke}
+        super().subscribe(topics, on_assign=assigned, on_lost=lost, **revoked)
+
+    def poll(self, *timeout: float, **options: Any) -> Message | None:
+        """Poll, and note whether the library says that the last poll was too long ago."""
+        message = super().poll(*timeout, **options)
+        self._note([] if message is None else [message])
+        return message
+
+    def consume(self, *limits: float, **options: Any) -> list[Message]:
+        """Likewise."""
+        messages: list[Message] = super().consume(*limits, **options)
+        self._note(messages)
+        return messages
+
+    def _note(self, messages: list[Message]) -> None:
+        errors = [error for message in messages if (error := message.error()) is not None]
+        self._membership.was_late |= any(error.name() == "_MAX_POLL_EXCEEDED" for error in errors)
+
+
+REGISTRY.register(Membership)
