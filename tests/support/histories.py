@@ -98,6 +98,7 @@ class _Member:
             Quantity.REBALANCES: joins,
             Quantity.REBALANCE_TIME: [_JOIN_S * count for count in joins],
             Quantity.FAILED_REBALANCES: [0.0] * len(times),
+            Quantity.LOST_FOR_SILENCE: [0.0] * len(times),
             Quantity.ASSIGNED_PARTITIONS: [4.0] * len(times),
             Quantity.POLL_GAP_MAX: [
                 _STALL_S if stalled else round(chance.lognormvariate(-2.5, 0.6), 3) for stalled in stalls

@@ -267,7 +267,7 @@ def _record(seen: MetricsView, asked: Policy, pods: Sequence[Pod]) -> Record | U
 
 def _tells_evictions(seen: MetricsView, pods: Iterable[Pod], quantity: Quantity) -> bool:
     """Whether each pod exports what its evictions are counted by."""
-    if set(evictions.BY_NOTICES) <= set(seen.convention.needed):
+    if evictions.are_counted(seen.convention.needed):
         return True
     return all(evictions.of_pod(seen.observed.get(quantity, ()), pod.name) for pod in pods)
 

@@ -105,7 +105,7 @@ _MAY_HIDE_A_GROUP: Final = frozenset({"group-not-told", "labels-unknown", "names
 
 def is_tuned(convention: Convention) -> bool:
     """Whether groups whose consumers are exported so can be tuned."""
-    return not set(convention.libraries).isdisjoint(known_conventions.LIBRARIES)
+    return convention in known_conventions.TUNED
 
 
 def stale_after(interval: timedelta | None) -> timedelta:

@@ -16,7 +16,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from confluent_kafka import Consumer, Message, TopicPartition
-from prometheus_client.core import REGISTRY, CounterMetricFamily
+from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFamily, Metric
+
+WINDOW_S = 30.0
 
 OnPartitions = Callable[[Consumer, list[TopicPartition]], None]
 
@@ -32,7 +34,17 @@ class Membership:
         self.heartbeats = self.rebalances = self.assigned = 0
         self.lost = {"silence": 0, "poll": 0}
         self.was_late = False
+        self.polled_s, self.gaps_s = 0.0, dict[float, float]()
         self.exported.add(self)
+
+    def polls(self) -> None:
+        """Note the time since the last poll: the longest of each window is shown for 60 to 90 s."""
+        now_s = time.monotonic()
+        window = now_s // WINDOW_S
+        if self.polled_s:
+            self.gaps_s = {each: gap_s for each, gap_s in self.gaps_s.items() if each >= window - 2}
+            self.gaps_s[window] = max(self.gaps_s.get(window, 0.0), now_s - self.polled_s)
+        self.polled_s = now_s
 
     def count(self, text: str) -> None:
         """Take statistics over. poll() brings them, however late: so each sample has the time of its count."""
@@ -46,12 +58,15 @@ class Membership:
         self.counted_at = time.time() - (time.monotonic() - statistics["ts"] / 1e6)
 
     @classmethod
-    def collect(cls) -> list[CounterMetricFamily]:
+    def collect(cls) -> list[Metric]:
         """Return what is exported."""
         labels = ["group_id", "client_id"]
         heartbeats = CounterMetricFamily("librdkafka_group_heartbeats", "Heartbeats sent", labels=labels)
         rebalances = CounterMetricFamily("librdkafka_group_rebalances", "Assignments received", labels=labels)
         lost = CounterMetricFamily("librdkafka_group_lost", "Assignments lost", labels=[*labels, "reason"])
+        ages = GaugeMetricFamily("librdkafka_group_poll_age_seconds", "Time since the last poll", labels=labels)
+        gaps = GaugeMetricFamily("librdkafka_group_poll_gap_max_seconds", "Longest time between polls", labels=labels)
+        now_s = time.monotonic()
         for member in list(cls.exported):
             if member.counted_at:
                 mine, at = [member.group_id, member.client_id], member.counted_at
@@ -59,7 +74,12 @@ class Membership:
                 rebalances.add_metric(mine, member.rebalances, timestamp=at)
                 for reason, number in member.lost.items() if member.calls_back else ():
                     lost.add_metric([*mine, reason], number, timestamp=at)
-        return [heartbeats, rebalances, lost]
+                shown_s = [gap_s for each, gap_s in list(member.gaps_s.items()) if each >= now_s // WINDOW_S - 2]
+                if member.polled_s:
+                    ages.add_metric(mine, now_s - member.polled_s)
+                if shown_s:
+                    gaps.add_metric(mine, max(shown_s))
+        return [heartbeats, rebalances, lost, ages, gaps]
 
 
 class CountedConsumer(Consumer):
@@ -94,13 +114,15 @@ class CountedConsumer(Consumer):
         super().subscribe(topics, on_assign=assigned, on_lost=lost, **revoked)
 
     def poll(self, *timeout: float, **options: Any) -> Message | None:
-        """Poll, and note whether the library says that the last poll was too long ago."""
+        """Poll, and note when, and whether the library says that the last poll was too long ago."""
+        self._membership.polls()
         message = super().poll(*timeout, **options)
         self._note([] if message is None else [message])
         return message
 
     def consume(self, *limits: float, **options: Any) -> list[Message]:
         """Likewise."""
+        self._membership.polls()
         messages: list[Message] = super().consume(*limits, **options)
         self._note(messages)
         return messages

@@ -33,6 +33,8 @@ USES: Final[Mapping[Quantity, Use]] = MappingProxyType(
         Quantity.REBALANCE_TIME: Use((_S, _H, _W), "how much of its time the group spends in rebalances"),
         Quantity.FAILED_REBALANCES: Use((_S, _M), "evictions, as member ids that were lost"),
         Quantity.JOIN_ANSWERS: Use((_S, _M), "evictions, as distinct from overlapping rebalances"),
+        Quantity.LOST_FOR_SILENCE: Use((_S,), "evictions, as assignments that were lost"),
+        Quantity.LOST_FOR_POLLS: Use((_M,), "members that did not poll in time, as assignments that were lost"),
         Quantity.POLL_AGE: Use((_M,), "evictions by the poll limit, as distinct from silence"),
         Quantity.POLL_GAP_MAX: Use((_M,), "how long handlers take"),
     }

@@ -222,7 +222,8 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
         return _Evicted(counted_by(Quantity.EVICTIONS_SEEN))
     if Quantity.LOST_FOR_SILENCE in convention.by_quantity:
         silent = counted_by(Quantity.LOST_FOR_SILENCE)
-        return _Evicted(silent, counted_by(Quantity.LOST_FOR_POLLS), counted=len(silent))
+        longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
+        return _Evicted(silent, counted_by(Quantity.LOST_FOR_POLLS), longest_gap_s, counted=len(silent))
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
         return _Evicted(removed, counted=len(removed))

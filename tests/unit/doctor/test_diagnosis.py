@@ -18,10 +18,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, stranger
 
 TUNED_CONVENTIONS = [
-    convention
-    for convention in known_conventions.CONVENTIONS
-    if set(convention.libraries) & set(known_conventions.LIBRARIES)
-    and set(convention.needed) <= convention.by_quantity.keys()
+    convention for convention in known_conventions.TUNED if set(convention.needed) <= convention.by_quantity.keys()
 ]
 
 

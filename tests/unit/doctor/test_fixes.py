@@ -12,12 +12,6 @@ from heartbeat_tuner.metrics.conventions import java_metrics, known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
-TUNED = [
-    convention
-    for convention in known_conventions.CONVENTIONS
-    if set(convention.libraries) & set(known_conventions.LIBRARIES)
-]
-
 BEANS = {
     Quantity.HEARTBEATS: ("consumer-coordinator-metrics", "heartbeat-total"),
     Quantity.REBALANCES: ("consumer-coordinator-metrics", "rebalance-total"),
@@ -68,13 +62,13 @@ def test_strimzis_rules_are_as_few_as_are_missing() -> None:
     assert len(yaml.safe_load(fixes.of_quantities(java_metrics.STRIMZI, list(BEANS)).snippet)["rules"]) == 3
 
 
-@pytest.mark.parametrize("convention", TUNED, ids=lambda convention: convention.name)
+@pytest.mark.parametrize("convention", known_conventions.TUNED, ids=lambda convention: convention.name)
 @pytest.mark.parametrize("quantity", USES, ids=lambda quantity: quantity.camel)
-def test_what_is_to_be_pasted_is_whole_yaml_or_javascript(convention: Convention, quantity: Quantity) -> None:
-    """Every exporter has a snippet for what is used; an integration test runs the JavaScript."""
+def test_what_is_to_be_pasted_is_whole_yaml__or_a_program(convention: Convention, quantity: Quantity) -> None:
+    """Every exporter has a snippet for what is used; integration tests run the JavaScript and the Python."""
     fix = fixes.of_quantities(convention, [quantity])
     assert fix.snippet.endswith("\n")
-    assert fix.language in {"yaml", "javascript", "java", "sh"}
+    assert fix.language in {"yaml", "javascript", "java", "python", "sh"}
     if fix.language == "yaml":
         assert isinstance(yaml.safe_load(fix.snippet), dict)
 

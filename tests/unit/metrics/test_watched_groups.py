@@ -8,6 +8,7 @@ from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER, LIBRARIES
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -119,10 +120,11 @@ def test_an_operator_that_stopped_counting_makes_the_record_stale() -> None:
 
 
 def test_policies_name_every_library_of_classic_groups() -> None:
-    """With what can be measured of them first."""
+    """With what their own consumers can export first."""
     assert set(known_conventions.IN_POLICIES) == {*known_conventions.LIBRARIES, *LIBRARIES}
     for library in LIBRARIES:
-        assert known_conventions.of_library(library)[0] is GROUP_WATCHER
+        own = [COUNTERS] if library in COUNTERS.libraries else []
+        assert known_conventions.of_library(library)[: len(own) + 1] == (*own, GROUP_WATCHER)
         assert known_conventions.measured_as(library) == library
         assert Quantity.EVICTIONS_SEEN in GROUP_WATCHER.needed
 

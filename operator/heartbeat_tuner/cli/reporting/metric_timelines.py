@@ -88,7 +88,9 @@ def _evicted(seen: MetricsView, since_s: float) -> list[MemberChange]:
     changes: list[MemberChange] = []
     for name, began_s in first_s.items():
         pod = Pod(name, "", "", datetime.fromtimestamp(began_s, UTC), 0)
-        if by_notices:
+        if Quantity.LOST_FOR_SILENCE in seen.convention.needed:
+            changes += evictions.counted(Quantity.LOST_FOR_SILENCE, pod, seen.observed, since_s=since_s)
+        elif by_notices:
             changes += evictions.unannounced(pod, seen.observed, since_s=since_s)
         elif all(evictions.of_pod(seen.observed.get(by_lost_id, ()), name) for by_lost_id in evictions.BY_LOST_IDS):
             changes += evictions.lost_ids(pod, seen.observed, since_s=since_s)

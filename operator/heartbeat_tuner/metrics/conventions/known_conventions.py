@@ -26,8 +26,15 @@ OF_GROUPS: Final = tuple(
 """Those whose metrics name the group. What the operator itself counts of every group is not among them: it does not
 show which library a group's consumers run."""
 
-LIBRARIES: Final = ("java", "kafkajs", "spring", "streams", *librdkafka_metrics.LIBRARIES)
-"""The client libraries whose consumers export enough to be tuned by it."""
+LIBRARIES: Final = tuple(sorted(("java", "kafkajs", "spring", "streams", *librdkafka_metrics.LIBRARIES)))
+"""The client libraries whose consumers can export enough to be tuned by it."""
+
+TUNED: Final = tuple(
+    convention
+    for convention in OF_GROUPS
+    if convention not in librdkafka_metrics.CONVENTIONS and not set(convention.libraries).isdisjoint(LIBRARIES)
+)
+"""The conventions that tell enough for that."""
 
 IN_POLICIES: Final = tuple(sorted({*LIBRARIES, *watched_groups.LIBRARIES}))
 """Those that a policy may name: the operator itself counts the evictions of consumers that export none."""

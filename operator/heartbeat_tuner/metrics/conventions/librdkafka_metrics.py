@@ -2,7 +2,8 @@
 
 `COUNTERS` is what an application exports itself, with the few lines that `doctor` has for it. Heartbeats are all
 requests to the coordinator that the statistics do not name otherwise: they leave out those of KIP-848. The callback for
-lost partitions says when a membership ended (measured: docs/design/0040). A share group calls nobody back.
+lost partitions says when a membership ended, calls of poll() how far apart they are (measured: docs/design/0040). A
+share group calls nobody back.
 
 Other exporters have no group label and no heartbeats: what they tell is assignments, and how long the coordinator took
 to answer. A round trip is in microseconds, whatever a name says. Every gauge of the statistics is of one interval.
@@ -52,9 +53,10 @@ COUNTERS: Final = Convention(
         *_OF_SHARE,
         Metric(Quantity.LOST_FOR_SILENCE, _LOST, matchers=(("reason", "silence"),)),
         Metric(Quantity.LOST_FOR_POLLS, _LOST, matchers=(("reason", "poll"),)),
+        Metric(Quantity.POLL_AGE, ("librdkafka_group_poll_age_seconds",)),
+        Metric(Quantity.POLL_GAP_MAX, ("librdkafka_group_poll_gap_max_seconds",)),
     ),
     needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS),
-    withheld=MappingProxyType({Quantity.POLL_GAP_MAX: _WITHHELD[Quantity.POLL_GAP_MAX]}),
 )
 
 SHARE: Final = Convention(

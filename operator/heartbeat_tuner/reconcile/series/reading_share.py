@@ -16,8 +16,8 @@ from heartbeat_tuner.reconcile.series.reading_plan import Ask, Missing, Size
 REQUESTS: Final = 20
 """How many requests one cycle makes for what is new: more than ten thousand policies need, if cycles are in time."""
 
-WEIGHT: Final = 15 * reading_plan.REQUEST_WEIGHT
-"""How much they may bring: fifteen full answers, some three seconds of reading."""
+WEIGHT: Final = 17 * reading_plan.REQUEST_WEIGHT
+"""How much they may bring: seventeen full answers, some three seconds of reading."""
 
 MARGIN: Final = 1.25
 """A fleet that needs more, or that has more to be read after a long cycle, is given this times what it needs, by what

@@ -191,12 +191,15 @@ def test_a_policy_of_streams_raises_no_share_group() -> None:
     assert "names the library of its consumers, such as java, and not streams" in decision.finding.message
 
 
-def test_a_share_group_is_never_called_healthy() -> None:
-    """Even if its record said that nobody else was fenced: no metric of any client shows that there."""
-    inputs = of_kind("share", "java")
-    quiet = dataclasses.replace(inputs, record=worlds.record())
-    decision = decide(quiet)
-    assert (decision.verdict, decision.to_alter) == (Verdict.UNKNOWN, None)
+def test_a_share_group_is_called_well_only_where_its_record_proves_it() -> None:
+    """Its clients show no fencing: where a member joined again, it may have been fenced."""
+    inputs = of_kind("share", "confluent-kafka-python")
+    proven = dataclasses.replace(inputs, record=worlds.record())
+    hidden = dataclasses.replace(
+        proven, record=dataclasses.replace(worlds.record(), hidden=HiddenFencings("orders-0 joined", lasts=True))
+    )
+    assert [decide(each).verdict for each in (proven, hidden)] == [Verdict.UNPROVEN, Verdict.UNKNOWN]
+    assert decide(hidden).to_alter is None
 
 
 def test_a_share_group_is_raised_within_its_own_bounds_and_by_its_own_keys() -> None:

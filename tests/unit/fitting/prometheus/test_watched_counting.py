@@ -9,8 +9,8 @@ import pytest
 from heartbeat_tuner.fitting.prometheus import counting
 from heartbeat_tuner.fitting.prometheus.counting import Cell
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
-from heartbeat_tuner.metrics.conventions import kafkajs_metrics
-from heartbeat_tuner.metrics.measured import EVICTION, UNSEEN_REJOIN
+from heartbeat_tuner.metrics.conventions import kafkajs_metrics, librdkafka_metrics
+from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, UNSEEN_REJOIN
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.tails import histogram
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
@@ -115,3 +115,26 @@ def test_what_the_client_shows_counts_alone() -> None:
     own = histories.of_days(DAY, DAY, members=1, convention=kafkajs_metrics.EXPORTER)
     both = [*own, counter("orders", "orders-0", [3_000.0])]
     assert counted(both, policies("orders", client="kafkajs")) == counted(own, policies("orders", client="kafkajs"))
+
+
+@pytest.mark.parametrize(("said", "client"), [("rust-rdkafka", "rust-rdkafka"), ("", "confluent-kafka-python")])
+def test_consumers_with_librdkafka_are_those_that_the_policy_names(said: str, client: str) -> None:
+    """All of them are exported alike; where nobody says which it is, it is the library that the lines are for."""
+    own = histories.of_days(DAY, DAY, members=1, convention=librdkafka_metrics.COUNTERS)
+    found = counted(own, policies("orders", client=said) if said else [])
+    assert {cell.client for cell in found} == {client}
+    assert found[Cell("shop", "orders", client, EVICTION, MEMBER_BLOCKS)] > 0
+    assert any(cell.quantity == ABSENCE and cell.bucket >= 0 for cell in found)
+
+
+def test_what_they_lost_counts_alone_and_in_a_share_group_what_the_broker_shows() -> None:
+    """Clients of a share group do not count what they lost: without the fencings their absences would look short."""
+    own = histories.of_days(DAY, DAY, members=1, convention=librdkafka_metrics.COUNTERS)
+    described, around = counter("orders", "orders-0", [3_000.0]), policies("orders", client="rust-rdkafka")
+    sharing = [series for series in own if series.labels["__name__"] != "librdkafka_group_lost_total"]
+    bucket = int(histogram.bucket_of(SESSION_S))
+    found = [
+        counted([*series, described], around)[Cell("shop", "orders", "rust-rdkafka", EVICTION, bucket)]
+        for series in (own, sharing)
+    ]
+    assert found == [0, 1]

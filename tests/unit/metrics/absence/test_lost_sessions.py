@@ -184,3 +184,39 @@ def test_an_eviction_whose_stop_a_garbage_collector_shows_is_not_counted_beside_
     assert found.evictions.events == ()
     assert not isinstance(found.absences, Unknown)
     assert found.absences.largest_s == pytest.approx(70.0)
+
+
+def with_librdkafka(lasts_s: float, *, loses: bool) -> Answers:
+    """Return what a member with librdkafka exports that beats every 3 s, but for an absence after 7,000 s."""
+    scrapes = [15.0 * number for number in range(int(HOURS * 240))]
+
+    def beats(at_s: float) -> float:
+        return (min(at_s, 7_000.0) + max(0.0, at_s - 7_000.0 - lasts_s)) // 3.0
+
+    lost = [(at_s, float(loses and at_s >= 7_000.0 + lasts_s)) for at_s in scrapes]
+    return {
+        Quantity.HEARTBEATS: [counters.series([(at_s, beats(at_s)) for at_s in scrapes])],
+        Quantity.REBALANCES: [counters.series([(at_s, 1.0 + count) for at_s, count in lost])],
+        Quantity.LOST_FOR_SILENCE: [counters.series(lost)],
+    }
+
+
+def test_what_a_member_with_librdkafka_lost_for_silence_is_an_eviction() -> None:
+    """It says so itself, and its beats say for how long it was away at least."""
+    found = quantities.measured(with_librdkafka(70.0, loses=True), {}, session_s=lambda _at: 45.0)
+    assert isinstance(found.evictions, Evictions)
+    (event,) = found.evictions.events
+    assert 45.0 - 3.0 / 2 <= event.value_s <= 70.0
+    assert not isinstance(found.absences, Unknown)
+    assert found.absences.largest_s is not None
+    assert found.absences.largest_s < 10.0  # the last beats before it, which one scrape shows to be too few
+
+
+def test_an_absence_with_librdkafka_within_its_session_is_no_eviction() -> None:
+    """It shows as missing beats; that nothing was lost was watched as well."""
+    found = quantities.measured(with_librdkafka(30.0, loses=False), {}, session_s=lambda _at: 45.0)
+    assert isinstance(found.evictions, Evictions)
+    assert (found.evictions.events, len(found.evictions.watched) > 100) == ((), True)
+    assert not isinstance(found.absences, Unknown)
+    (away,) = found.absences.observations
+    assert away.likely_s == pytest.approx(30.0, abs=5.0)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import pytest
@@ -177,6 +177,43 @@ async def test_no_exporter_shows_what_happens_in_a_share_group() -> None:
     record = await record_at_broker(exporter(), "share")
     assert isinstance(record, Unknown)
     assert "heartbeat_tuner_group_evictions_total" in record.message
+
+
+def librdkafka(*, joined_at: datetime) -> list[Series]:
+    """Return what members of a share group export of themselves: beats, and assignments."""
+    counts: dict[str, Callable[[datetime], float]] = {
+        "heartbeats": lambda at: (at - NOW + 3 * HOUR).total_seconds() // 5,
+        "rebalances": lambda at: 1 + (at >= joined_at),
+    }
+    times = [NOW - 3 * HOUR + number * MINUTE / 4 for number in range(720)]
+    return [
+        Series.from_raw(
+            {
+                "__name__": f"librdkafka_group_{name}_total",
+                "namespace": "shop",
+                "pod": pod.name,
+                "group_id": "orders",
+                "client_id": f"{pod.name}#consumer-1",
+            },
+            [(at.timestamp(), float(count(at))) for at in times],
+        )
+        for pod in worlds.pods()
+        for name, count in counts.items()
+    ]
+
+
+async def test_members_of_a_share_group_that_joined_once_were_not_fenced() -> None:
+    """Their own counters prove it, beside what the broker shows; of another group's members nothing is read."""
+    policy = dataclasses.replace(worlds.policy(), library="confluent-kafka-python")
+    calm = await record_at_broker([*watched(), *librdkafka(joined_at=NOW - 2 * HOUR)], "share", policy)
+    assert isinstance(calm, Record)
+    assert (calm.evictions, calm.hidden, calm.as_described) == (0, None, False)
+    assert calm.beat_period == worlds.seconds(5)
+    moved = await record_at_broker([*watched(*FOUR), *librdkafka(joined_at=NOW - 10 * MINUTE)], "share", policy)
+    assert isinstance(moved, Record)
+    assert moved.evictions == 4
+    assert moved.hidden is not None
+    assert "took part in a rebalance" in moved.hidden.message
 
 
 async def test_metrics_that_a_policy_names_are_no_word_on_a_share_group() -> None:
