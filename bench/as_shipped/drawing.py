@@ -10,9 +10,9 @@ rules can be said in one line:
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
   (`raw_beats`): none of less than a period, and with H 3 s nearly all from 8 s on. One that ended in an eviction ended
   in a join, and does not show.
-- KafkaJS' counters show that a member was removed; so do those of the Java client, where its stops show no other way.
+- KafkaJS' counters show that a member was removed; so do those of the other clients, where stops show no other way.
   What the absence outlasted is the session less half a period.
-- Gaps between polls show in full, of the Java client alone.
+- Gaps between polls show in full, but for KafkaJS.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
 
@@ -40,8 +40,8 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import TIMES_S
 
-_HIDE_OUTAGES: Final = frozenset({"kafkajs"})
-_COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java"})
+_HIDE_OUTAGES: Final = frozenset({"kafkajs", "confluent-kafka-python"})
+_COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java", "confluent-kafka-python"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""

@@ -10,7 +10,7 @@ from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
 from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.tails.histogram import EDGES_S
 
-SHOW_POLLS: Final = frozenset({"java", "java-kip848"})
+SHOW_POLLS: Final = frozenset({"java", "java-kip848", "confluent-kafka-python"})
 """Libraries whose clients export their gaps between polls."""
 
 

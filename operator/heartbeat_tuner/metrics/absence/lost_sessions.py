@@ -2,18 +2,17 @@
 
 Where absences show as missing beats, a stretch with a join is left out, and with it every absence that was long enough
 to cost the membership: what is left looks as if none were as long as the session. KafkaJS' counters show the evictions
-themselves (`metrics.evictions`), and so do those of consumers with librdkafka. Of each it is known what the silence
-outlasted: the session that was set, and what passed without a beat before the member joined again; where nothing tells
-which session was set, only the latter. The absence is shorter than the silence by the age of the last beat, half a
-period on average.
+themselves (`metrics.evictions`). Of each it is known what the silence outlasted: the session that was set, and what
+passed without a beat before the member joined again; where nothing tells which session was set, only the latter. The
+absence is shorter than the silence by the age of the last beat, half a period on average.
 
 Counters of the Java consumer show evictions, too: a member that had to ask for a new id was removed for its silence, or
 left because its handler took longer than its poll limit. Who stood still did not beat for as long as it did not poll;
-who left had beaten meanwhile. Members whose gaps between polls are usually short are left out: these gaps show an
+who left had beaten meanwhile. Consumers with librdkafka count the two apart. Members whose gaps between polls are usually short are left out: these gaps show an
 absence whatever became of the member.
 
-What another signal shows in full, such as a pause of garbage collection, is among the absences, and no eviction of a
-Java member is counted beside it.
+What another signal shows in full, such as a pause of garbage collection, is among the absences, and no eviction of
+such a member is counted beside it: of KafkaJS nothing else shows it.
 """
 
 import math
@@ -76,8 +75,8 @@ def evictions(
             continue
         watched += blocks.block_starts(mine[Quantity.REBALANCES])
         of_pod = [event for life in _lives(mine) for event in _of_life(pod, life, periods_s.get(pod), session_s)]
-        is_java = not _counts_evictions(mine)
-        events += [event for event in of_pod if not (is_java and _is_shown(event, longest_s))]
+        may_be_shown = not _notices(mine)
+        events += [event for event in of_pod if not (may_be_shown and _is_shown(event, longest_s))]
     if not watched:
         return Unknown(
             Reason.NO_SERIES,
@@ -89,21 +88,22 @@ def evictions(
 
 def _shows_evictions(mine: Mine) -> bool:
     """Whether counters of a pod show which absences ended in an eviction, and nothing shows all absences in full."""
-    return _counts_evictions(mine) or (
-        all(mine.get(quantity) for quantity in _NEEDED_OF_JAVA) and not stalls.short_gaps(mine)
-    )
+    if _notices(mine):
+        return True
+    counted_by = _NEEDED_OF_LIBRDKAFKA if mine.get(Quantity.LOST_FOR_SILENCE) else _NEEDED_OF_JAVA
+    return all(mine.get(quantity) for quantity in counted_by) and not stalls.short_gaps(mine)
 
 
-def _counts_evictions(mine: Mine) -> bool:
-    """Whether counters show the evictions themselves; else lost member ids do, and why a member lost it is open."""
-    return any(all(mine.get(quantity) for quantity in needed) for needed in (_NEEDED, _NEEDED_OF_LIBRDKAFKA))
+def _notices(mine: Mine) -> bool:
+    """Whether rejoins that nobody announced show evictions."""
+    return all(mine.get(quantity) for quantity in _NEEDED)
 
 
 def _changes(process: Pod, life: Mine, since_s: float) -> list[MemberChange]:
-    """Return when a process lost its membership."""
+    """Return when a process lost its membership; of a Java member for silence, or for want of a poll."""
     if life.get(Quantity.LOST_FOR_SILENCE):
         return counted.counted(Quantity.LOST_FOR_SILENCE, process, life, since_s=since_s)
-    return (counted.unannounced if _counts_evictions(life) else counted.lost_ids)(process, life, since_s=since_s)
+    return (counted.unannounced if _notices(life) else counted.lost_ids)(process, life, since_s=since_s)
 
 
 def _is_shown(event: Observation, longest_s: Mapping[tuple[str, float], float]) -> bool:
@@ -142,7 +142,7 @@ def _of_life(
     if not changes:
         return []
     grown = _grown(life.get(Quantity.HEARTBEATS, ()), times_s[0])
-    if not _counts_evictions(life):
+    if not _notices(life) and not life.get(Quantity.LOST_FOR_SILENCE):
         changes = [change for change in changes if _stood_still(change, life, times_s, grown)]
     usual_s = period_s or _usual_s(grown, times_s)
     events = []
