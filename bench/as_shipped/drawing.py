@@ -40,7 +40,7 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import TIMES_S
 
-_HIDE_OUTAGES: Final = frozenset({"kafkajs", "confluent-kafka-python"})
+_HIDE_OUTAGES: Final = frozenset({"kafkajs"})
 _COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java", "confluent-kafka-python"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200

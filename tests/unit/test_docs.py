@@ -17,7 +17,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import WHAT_TO_DO, Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.metrics.conventions import known_conventions, watched_groups
+from heartbeat_tuner.metrics.conventions import known_conventions, librdkafka_metrics, watched_groups
 from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from tests.support import checks, documents, worlds
@@ -153,6 +153,9 @@ def test_the_readme_says_which_libraries_are_supported() -> None:
     supported = {name: answers for cell, *answers in rows for name in re.findall(r"`([^`]+)`", cell)}
     measured = {name: "yes" if name in known_conventions.LIBRARIES else "not yet" for name in catalogue.CLIENTS}
     operated = measured | dict.fromkeys(watched_groups.LIBRARIES, "evictions only")
+    counted = "[with counters](docs/how-to/install.md#librdkafka)"
+    measured |= dict.fromkeys(librdkafka_metrics.LIBRARIES, counted)
+    operated |= dict.fromkeys(librdkafka_metrics.LIBRARIES, f"{counted}; else evictions only")
     operated |= {
         name: "[at the broker](docs/how-to/broker-side.md)"
         for name, client in catalogue.CLIENTS.items()

@@ -4,6 +4,7 @@ import json
 import time
 import weakref
 from collections.abc import Callable
+from math import nan
 from typing import Any, ClassVar
 
 from confluent_kafka import Consumer, Message, TopicPartition
@@ -12,6 +13,25 @@ from prometheus_client.core import REGISTRY, CounterMetricFamily, GaugeMetricFam
 WINDOW_S = 30.0
 
 OnPartitions = Callable[[Consumer, list[TopicPartition]], None]
+
+
+class Longest:
+    """The longest time that something took, shown for 60 to 90 s."""
+
+    def __init__(self) -> None:
+        self.windows: dict[float, float] = {}
+
+    def add(self, now_s: float, took_s: float) -> None:
+        """Note that something took so long until now."""
+        window = now_s // WINDOW_S
+        self.windows = {each: longest_s for each, longest_s in self.windows.items() if each >= window - 2}
+        self.windows[window] = max(self.windows.get(window, 0.0), took_s)
+
+    def shown_s(self, now_s: float = 0.0) -> float:
+        """Return it; not a number where nothing was noted in that time."""
+        return max(
+            (longest_s for each, longest_s in self.windows.items() if each >= now_s // WINDOW_S - 2), default=nan
+        )
 
 
 class Membership:
@@ -25,28 +45,28 @@ class Membership:
         self.heartbeats = self.rebalances = self.assigned = 0
         self.lost = {"silence": 0, "poll": 0}
         self.was_late = False
-        self.polled_s, self.gaps_s = 0.0, dict[float, float]()
+        self.polled_s, self.gaps, self.answers = 0.0, Longest(), Longest()
         self.exported.add(self)
 
     def polls(self) -> None:
-        """Note the time since the last poll: the longest of each window is shown for 60 to 90 s."""
+        """Note the time since the last poll."""
         now_s = time.monotonic()
-        window = now_s // WINDOW_S
         if self.polled_s:
-            self.gaps_s = {each: gap_s for each, gap_s in self.gaps_s.items() if each >= window - 2}
-            self.gaps_s[window] = max(self.gaps_s.get(window, 0.0), now_s - self.polled_s)
+            self.gaps.add(now_s, now_s - self.polled_s)
         self.polled_s = now_s
 
     def count(self, text: str) -> None:
         """Take statistics over. poll() brings them, however late: so each sample has the time of its count."""
         statistics = json.loads(text)
-        coordinator = statistics["brokers"].get("GroupCoordinator", {"tx": 0, "req": {}})
+        now_s = statistics["ts"] / 1e6
+        coordinator = statistics["brokers"].get("GroupCoordinator", {"tx": 0, "req": {}, "rtt": {"max": 0}})
         # Heartbeats of KIP-848 have no name in the statistics: they are all requests that have none.
         others = sum(number for name, number in coordinator["req"].items() if "Heartbeat" not in name)
         self.heartbeats = max(self.heartbeats, coordinator["tx"] - others)
         self.rebalances = self.assigned if self.calls_back else statistics["cgrp"]["rebalance_cnt"]
+        self.answers.add(now_s, coordinator["rtt"]["max"] / 1e6)
         self.client_id = statistics["name"]
-        self.counted_at = time.time() - (time.monotonic() - statistics["ts"] / 1e6)
+        self.counted_at = time.time() - (time.monotonic() - now_s)
 
     @classmethod
     def collect(cls) -> list[Metric]:
@@ -57,7 +77,7 @@ class Membership:
         lost = CounterMetricFamily("librdkafka_group_lost", "Assignments lost", labels=[*labels, "reason"])
         ages = GaugeMetricFamily("librdkafka_group_poll_age_seconds", "Time since the last poll", labels=labels)
         gaps = GaugeMetricFamily("librdkafka_group_poll_gap_max_seconds", "Longest time between polls", labels=labels)
-        now_s = time.monotonic()
+        answers = GaugeMetricFamily("librdkafka_group_answer_max_seconds", "Slowest answer", labels=labels)
         for member in list(cls.exported):
             if member.counted_at:
                 mine, at = [member.group_id, member.client_id], member.counted_at
@@ -65,12 +85,11 @@ class Membership:
                 rebalances.add_metric(mine, member.rebalances, timestamp=at)
                 for reason, number in member.lost.items() if member.calls_back else ():
                     lost.add_metric([*mine, reason], number, timestamp=at)
-                shown_s = [gap_s for each, gap_s in list(member.gaps_s.items()) if each >= now_s // WINDOW_S - 2]
+                answers.add_metric(mine, member.answers.shown_s(), timestamp=at)
                 if member.polled_s:
-                    ages.add_metric(mine, now_s - member.polled_s)
-                if shown_s:
-                    gaps.add_metric(mine, max(shown_s))
-        return [heartbeats, rebalances, lost, ages, gaps]
+                    ages.add_metric(mine, time.monotonic() - member.polled_s)
+                    gaps.add_metric(mine, member.gaps.shown_s(time.monotonic()))
+        return [heartbeats, rebalances, lost, answers, ages, gaps]
 
 
 class CountedConsumer(Consumer):

@@ -17,10 +17,13 @@ On average over all phases X is D P + P/2, whatever the scrapes, and scatters ar
 docs/design/0010): that is what it *likely* was. A fit is given this; what it surely was is 1.75 P less in the mean.
 
 Joining members do not beat, and new processes have not beaten yet: neither stretch counts, and an absence that ended in
-an eviction, and so in a join, is not here but in the record. A member that stands still is
-not scraped, and its absence shows in the first scrape after it. What has not ended is no absence yet.
+an eviction, and so in a join, is not here but in the record. Nor is one beat sent while another waits for its answer
+(Java, librdkafka): where an answer was late, network or coordinator were away, and not the member. That is an outage,
+which all members have at once. A member that stands still is not scraped, and its absence shows in the first scrape
+after it. What has not ended is no absence yet.
 """
 
+import bisect
 import dataclasses
 import itertools
 import math
@@ -46,6 +49,12 @@ ENOUGH_BLOCKS: Final = 10
 REGULAR_WITHIN_BEATS: Final = 1.5
 REGULAR_SHARE: Final = 0.75
 """Beats are regular if so many blocks have as many of them as the period says, within this."""
+
+
+LATE_S: Final = 1.0
+"""An answer that takes so long may have held up the next beat."""
+
+_ANSWERED_AFTER: Final = (Quantity.HEARTBEAT_RESPONSE_TIME_MAX, Quantity.COORDINATOR_ROUND_TRIP_MAX)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,9 +125,9 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
     Args:
         pod: whose.
         beats: its counter of accepted heartbeats.
-        mine: what is observed of its pod: its joins do not count.
+        mine: what is observed of its pod: its joins do not count, nor does what it waited for an answer.
     """
-    beating = _beating(beats, joining(mine))
+    beating = _beating(beats, [*joining(mine), *waiting(mine)])
     period_s = _period_s(beating)
     if period_s is None:
         return Unknown(
@@ -169,6 +178,22 @@ def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
         for step in counter_steps.nonzero_steps(series)
     ]
     return counted + took
+
+
+def waiting(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
+    """Return the stretches in which a pod's members may have waited for a late answer of the coordinator.
+
+    It came between two scrapes, of which the later shows how late it was.
+    """
+    stretches: list[Stretch] = []
+    for series in (series for quantity in _ANSWERED_AFTER for series in mine.get(quantity, ())):
+        scrapes_s = series.samples.times_s
+        for sample in blocks.news(series).samples:
+            if sample.value >= LATE_S:
+                before = bisect.bisect_left(scrapes_s, sample.time_s)
+                since_s = scrapes_s[before - 1] if before else sample.time_s
+                stretches.append((since_s - sample.value, sample.time_s))
+    return stretches
 
 
 def _joined(beating: Sequence[_Beating], period_s: float) -> list[_Beating]:

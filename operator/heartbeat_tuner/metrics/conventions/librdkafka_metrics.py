@@ -55,6 +55,7 @@ COUNTERS: Final = Convention(
         Metric(Quantity.LOST_FOR_POLLS, _LOST, matchers=(("reason", "poll"),)),
         Metric(Quantity.POLL_AGE, ("librdkafka_group_poll_age_seconds",)),
         Metric(Quantity.POLL_GAP_MAX, ("librdkafka_group_poll_gap_max_seconds",)),
+        Metric(Quantity.COORDINATOR_ROUND_TRIP_MAX, ("librdkafka_group_answer_max_seconds",)),
     ),
     needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS),
 )
