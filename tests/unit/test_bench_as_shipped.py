@@ -148,10 +148,13 @@ def test_rows_are_of_the_contract_and_count_what_was_watched() -> None:
 
 
 def test_a_library_that_exports_too_little_is_refused() -> None:
-    """Groups on librdkafka are decided by their evictions alone, which nobody draws here: they are in no figure."""
-    running = Running([Life(group(Kind.LIBRDKAFKA)), Life(group(Kind.CLEAN))], Plan(days=1))
-    assert [life.group.kind for life in running.refused] == [Kind.LIBRDKAFKA]
-    assert [group.life.group.kind for group in running.groups] == [Kind.CLEAN]
+    """Groups of Sarama are decided by their evictions alone, which nobody draws here: they are in no figure."""
+    clean = group(Kind.CLEAN)
+    sarama = dataclasses.replace(clean, usual=dataclasses.replace(clean.usual, client="sarama"))
+    sarama = dataclasses.replace(sarama, truth=dataclasses.replace(clean.truth, client="sarama"))
+    running = Running([Life(sarama), Life(clean), Life(group(Kind.LIBRDKAFKA))], Plan(days=1))
+    assert [life.group.truth.client for life in running.refused] == ["sarama"]
+    assert [group.life.group.kind for group in running.groups] == [Kind.CLEAN, Kind.LIBRDKAFKA]
 
 
 def test_a_group_that_evicts_is_cured_within_the_hour_and_waits_for_its_cooldown() -> None:

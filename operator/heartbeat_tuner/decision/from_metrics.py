@@ -267,7 +267,8 @@ def _record(seen: MetricsView, asked: Policy, pods: Sequence[Pod]) -> Record | U
 
 def _tells_evictions(seen: MetricsView, pods: Iterable[Pod], quantity: Quantity) -> bool:
     """Whether each pod exports what its evictions are counted by."""
-    if evictions.are_counted(seen.convention.needed):
+    needed = set(seen.convention.needed)
+    if set(evictions.BY_NOTICES) <= needed or Quantity.LOST_FOR_SILENCE in needed:
         return True
     return all(evictions.of_pod(seen.observed.get(quantity, ()), pod.name) for pod in pods)
 

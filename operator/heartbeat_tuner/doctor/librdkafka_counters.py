@@ -121,26 +121,26 @@ class CountedConsumer(Consumer):
 
         def assigned(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             mine.assigned, mine.was_late = mine.assigned + 1, False
-            if on_assign is not None:
+            if on_assign:
                 on_assign(consumer, partitions)
 
         def lost(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             mine.lost["poll" if mine.was_late else "silence"] += 1
-            if lost_too is not None:
+            if lost_too:
                 lost_too(consumer, partitions)
 
-        revoked = {} if on_revoke is None else {"on_revoke": on_revoke}
+        revoked = {"on_revoke": on_revoke} if on_revoke else {}
         super().subscribe(topics, on_assign=assigned, on_lost=lost, **revoked)
 
     def poll(self, *timeout: float, **options: Any) -> Message | None:
         """Poll, and note when, and whether the library says that the last poll was too long ago."""
         self._membership.polls()
         message = super().poll(*timeout, **options)
-        self._note([] if message is None else [message])
+        self._note([message] if isinstance(message, Message) else [])
         return message
 
     def consume(self, *limits: float, **options: Any) -> list[Message]:
-        """Likewise."""
+        """Poll for several messages, and note the same."""
         self._membership.polls()
         messages: list[Message] = super().consume(*limits, **options)
         self._note(messages)

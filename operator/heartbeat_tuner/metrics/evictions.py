@@ -10,7 +10,7 @@ import math
 import operator
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -101,11 +101,6 @@ def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChan
         at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
     }
     return _changes(_rises(balance, pod, since_s), pod)
-
-
-def are_counted(needed: Collection[Quantity]) -> bool:
-    """Whether counters show evictions by themselves, where a consumer exports these from its start."""
-    return set(BY_NOTICES) <= set(needed) or Quantity.LOST_FOR_SILENCE in needed
 
 
 def counted(quantity: Quantity, pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:

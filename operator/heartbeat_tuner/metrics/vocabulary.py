@@ -54,7 +54,7 @@ class Quantity(enum.Enum):
     FAILED_REBALANCES = ("joins that failed; to be given a member id first is one", ValueKind.COUNTER, Scope.MEMBER)
     JOIN_ANSWERS = ("JoinGroup requests that were answered with success", ValueKind.COUNTER, Scope.MEMBER)
     LOST_FOR_SILENCE = ("assignments that were lost for silence", ValueKind.COUNTER, Scope.MEMBER)
-    LOST_FOR_POLLS = ("assignments that were lost for want of a poll", ValueKind.COUNTER, Scope.MEMBER)
+    LOST_FOR_POLLS = ("assignments that were lost because no poll came in time", ValueKind.COUNTER, Scope.MEMBER)
     JOIN_TIME_MAX = ("the slowest answer to a JoinGroup request", ValueKind.WINDOWED_MAX, Scope.MEMBER)
     SYNC_TIME_MAX = ("the slowest answer to a SyncGroup request", ValueKind.WINDOWED_MAX, Scope.MEMBER)
     PARTITIONS_LOST_LATENCY_MAX = (

@@ -41,7 +41,10 @@ def text(said: Case) -> str:
     ("options", "words"),
     [
         (("--client", "kafkjs"), "client library 'kafkjs' is unknown; did you mean kafkajs?"),
-        (("--client", "sarama"), "--client sarama: consumers of Sarama cannot be measured yet, only those of java"),
+        (
+            ("--client", "sarama"),
+            "--client sarama: consumers of Sarama cannot be measured yet, only those of",
+        ),
         (("--client", "kafkajs", "--max-poll-interval", "5m"), "--max-poll-interval: KafkaJS has no max poll interval"),
         (("--client", "java", "--session-timeout", "45"), "add a unit, like 45ms, 45s or 45m: '45' has none"),
     ],

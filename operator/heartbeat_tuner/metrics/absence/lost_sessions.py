@@ -8,8 +8,8 @@ absence is shorter than the silence by the age of the last beat, half a period o
 
 Counters of the Java consumer show evictions, too: a member that had to ask for a new id was removed for its silence, or
 left because its handler took longer than its poll limit. Who stood still did not beat for as long as it did not poll;
-who left had beaten meanwhile. Consumers with librdkafka count the two apart. Members whose gaps between polls are usually short are left out: these gaps show an
-absence whatever became of the member.
+who left had beaten meanwhile. Consumers with librdkafka count the two apart. Members whose gaps between polls are
+usually short are left out: these gaps show an absence whatever became of the member.
 
 What another signal shows in full, such as a pause of garbage collection, is among the absences, and no eviction of
 such a member is counted beside it: of KafkaJS nothing else shows it.

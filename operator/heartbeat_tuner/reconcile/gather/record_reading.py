@@ -116,19 +116,19 @@ class RecordReader:
         may_have_none = self._may_be_without_metrics(policy, group, since=read_since, now=now)
         if may_have_none and not any(observed.values()):
             convention, observed = resolver.followed(by_convention, known_conventions.read_for(policy.library))
-        if group.kind == Protocol.SHARE:
-            convention, observed = _of_share(by_convention)
         measured = record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
         if isinstance(measured, Unknown):
             return measured
         versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
-        as_described = convention not in (*candidates, librdkafka_metrics.SHARE)
-        return dataclasses.replace(measured, as_described=as_described, client_versions=versions)
+        return dataclasses.replace(measured, as_described=convention not in candidates, client_versions=versions)
 
     def _read_of(self, policy: Policy, group: Group) -> mapped.Read:
         """Return what was read of a policy's group, by convention, or why it is not known."""
         if not policy.naming.maps:
-            return self._reader.of(policy)
+            observed = self._reader.of(policy)
+            if isinstance(observed, Unknown) or group.kind != Protocol.SHARE:
+                return observed
+            return _of_share(observed)
         if group.kind == Protocol.SHARE:
             return Unknown(Reason.NO_SERIES, say(_MAPS_SHARE, group=policy.group_id))
         return self._mapped[policy.key]
@@ -153,19 +153,19 @@ class RecordReader:
 
 
 def _candidates(policy: Policy, group: Group, by_convention: Mapping[Convention, Observed]) -> tuple[Convention, ...]:
-    """Return the conventions that a policy's group may follow: no client's shows what happens in a share group."""
+    """Return the conventions that a policy's group may follow: no client's shows all that happens in a share group."""
     if group.kind == Protocol.SHARE:
-        return (watched_groups.GROUP_WATCHER,)
+        return tuple(by_convention)
     return tuple(by_convention) if policy.naming.maps else tuple(custom.of_policy(policy.naming, policy.library))
 
 
-def _of_share(by_convention: Mapping[Convention, Observed]) -> tuple[Convention, Observed]:
-    """Return what is observed of a share group: beside what the broker shows, the counters of its clients, if any."""
+def _of_share(by_convention: Mapping[Convention, Observed]) -> Mapping[Convention, Observed]:
+    """Return what is observed of a share group: what the broker shows, beside the counters of its clients, if any."""
     counted = by_convention.get(librdkafka_metrics.COUNTERS, {})
     described = by_convention.get(watched_groups.GROUP_WATCHER, {})
     if not any(counted.values()):
-        return watched_groups.GROUP_WATCHER, described
-    return librdkafka_metrics.SHARE, {**counted, **described}
+        return {watched_groups.GROUP_WATCHER: described}
+    return {librdkafka_metrics.SHARE: {**counted, **described}}
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:

@@ -1,8 +1,8 @@
 """What one cycle asks Prometheus for: pure.
 
-A policy's record needs every quantity at once, so namespaces are read in blocks, each with all its quantities before
-the next: where the cycle's budget does not last, some namespaces are read whole and others not at all. Those come first
-in the next cycle. Within a block each quantity is one query; its stretch of time is the newest that has not been read.
+A record needs every quantity at once, so namespaces are read in blocks, each with all its quantities before the next:
+where the cycle's budget does not last, some are read whole and others not at all. Those come first in the next cycle.
+Within a block each quantity is one query; its stretch of time is the newest that has not been read.
 """
 
 import dataclasses
@@ -185,8 +185,7 @@ def overlapping(missing: Span, within: Span, newest_s: float | None) -> Span:
     lag_s = missing.after_s - newest_s if newest_s is not None else 0.0
     after_s = missing.after_s - LATE_S - (lag_s if 0 < lag_s <= _LAG_S else 0.0)
     after_s = max(after_s, within.after_s, missing.until_s - LONGEST_S)
-    # whole seconds, as a query's length is
-    return Span(missing.until_s - math.ceil(missing.until_s - after_s), missing.until_s)
+    return Span(missing.until_s - math.ceil(missing.until_s - after_s), missing.until_s)  # a query has whole seconds
 
 
 def asks(missing: Missing, sizes: Sizes, *, most: float, first: Collection[str], last: Collection[str]) -> list[Ask]:

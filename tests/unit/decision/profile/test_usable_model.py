@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.decision.profile import usable_model as choosing
-from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.conventions import known_conventions, librdkafka_metrics
 from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted, Unreadable
 from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from tests.support import fitted, worlds
@@ -34,6 +34,7 @@ def test_a_fresh_model_of_the_same_client_is_used() -> None:
 def test_every_library_finds_the_models_of_the_client_that_it_runs() -> None:
     """Consumers of Spring and Streams are measured as Java's: nothing that they export says more."""
     run = {"java": "java", "spring": "java", "streams": "java", "kafkajs": "kafkajs"}
+    run |= {library: library for library in librdkafka_metrics.LIBRARIES}
     assert run.keys() == set(known_conventions.LIBRARIES)
     for library, client in run.items():
         model = fitted.fitted(client=client)
