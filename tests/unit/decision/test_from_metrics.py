@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -20,6 +21,7 @@ from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Prediction, Verdict
 from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -153,6 +155,15 @@ def test_fencings_at_the_broker_are_counted_by_losses_or_not_known() -> None:
 def test_lost_ids_of_java_consumers_are_evictions() -> None:
     """As the client's own counters show them."""
     assert recorded(java(java_consumers(lost=2))).evictions == 6
+
+
+def test_what_consumers_with_librdkafka_lost_are_evictions() -> None:
+    """They count them by themselves; nothing else is needed."""
+    counts: dict[Quantity, Callable[[float], float]] = dict.fromkeys(COUNTERS.needed, lambda _: 1)
+    counts |= {Quantity.HEARTBEATS: lambda s: s // 3, Quantity.LOST_FOR_SILENCE: lambda s: s // 1_200}
+    found = {each: [counters.counter(pod, LONG_AGO, NOW, count) for pod in PODS] for each, count in counts.items()}
+    view = seen(found, worlds.java_settings(), library="confluent-kafka-python", convention=COUNTERS)
+    assert recorded(view).evictions == 3 * len(PODS)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from heartbeat_tuner.cli.reporting import metric_timelines
 from heartbeat_tuner.decision.from_metrics import MetricsView
 from heartbeat_tuner.metrics.conventions import java_metrics
+from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.report.plotted_data import MarkEntry, TimelineEntry
@@ -61,6 +62,16 @@ def test_changes_outside_of_the_hour_are_left_out() -> None:
     """Those within are marked."""
     inside, outside = MarkEntry(at_s=CURED_S, label="in"), MarkEntry(at_s=CURED_S - 7200, label="out")
     assert timeline(inside, outside).marks == (inside,)
+
+
+def test_what_consumers_with_librdkafka_lost_is_marked() -> None:
+    """As they count it."""
+    lost = counters.counter(worlds.pod(), NOW - HOUR, NOW, lambda age_s: age_s // 1_500)
+    joins = counters.counter(worlds.pod(), NOW - HOUR, NOW, lambda age_s: 1 + age_s // 1_500)
+    observed = {Quantity.LOST_FOR_SILENCE: [lost], Quantity.REBALANCES: [joins]}
+    found = metric_timelines.timeline(MetricsView(cases.unmodelled(), COUNTERS, observed, HOUR, NOW), ())
+    assert found is not None
+    assert found.evictions_s == tuple(NOW.timestamp() - 3_600 + age_s for age_s in (1_500, 3_000))
 
 
 def test_a_group_without_counters_has_no_timeline() -> None:
