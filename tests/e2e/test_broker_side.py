@@ -80,6 +80,13 @@ def silent(sandbox: Sandbox) -> Iterator[Team]:
 
 
 @pytest.fixture
+def counted(sandbox: Sandbox) -> Iterator[Team]:
+    """The same with librdkafka, scraped: they count what they lost."""
+    with nervous(sandbox, "broker-side-counted", "confluent-kafka-python", scraped=True) as team:
+        yield team
+
+
+@pytest.fixture
 def sharing(sandbox: Sandbox) -> Iterator[Team]:
     """The same of members of a share group, whose fencings no client shows."""
     with nervous(sandbox, "broker-side-share", "confluent-kafka-python", NERVOUS_SHARE, protocol="share") as team:
@@ -111,6 +118,7 @@ def nervous(
     *,
     protocol: str = "consumer",
     hasty: bool = False,
+    scraped: bool = False,
 ) -> Iterator[Team]:
     """Run a team's consumers under a policy in mode Apply, in a group with values of its own.
 
@@ -121,6 +129,7 @@ def nervous(
         values: of the group.
         protocol: that they speak.
         hasty: whether their handlers take longer than their poll limit.
+        scraped: whether the pods of another library than Java's are.
     """
     team = Team(sandbox, purpose)
     team.create()
@@ -134,7 +143,8 @@ def nervous(
     if library == "streams":
         container["command"] = consumers.streams_command()
     elif library != "java":
-        del deployment["spec"]["template"]["metadata"]["annotations"]  # nothing to scrape
+        if not scraped:
+            del deployment["spec"]["template"]["metadata"]["annotations"]
         container["command"] = bound_command.bound(*consumers.confluent_python_command())
     team.apply(f"{json.dumps(settings)}\n---\n{json.dumps(deployment)}")
     team.await_available(team.name)
@@ -246,12 +256,14 @@ class Nervous:
         group_type: as the row has it.
         client: as the row has it.
         values: what is set for the group itself at the beginning, and again after the write is taken back.
+        purpose: as the row has it, of a second group of such consumers.
     """
 
     team: Team
     group_type: str
     client: str
     values: Mapping[str, str]
+    purpose: str | None = None
 
 
 def raised(*groups: Nervous) -> None:
@@ -263,9 +275,10 @@ def raised(*groups: Nervous) -> None:
     teams = [group.team for group in groups]
     log, began_s = RequestLog(teams[0].sandbox.kafka.request_log), time.time()
     pods = {team: team.pods() for team in teams}
-    for team in teams:
-        team.await_condition("MetricsAvailable", "Fresh", status="True")
-        team.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
+    for group in groups:
+        group.team.await_condition("MetricsAvailable", "Fresh", status="True")
+        if group.purpose is None:  # else its metrics prove that nobody was fenced yet
+            group.team.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
     time.sleep(5.0)  # the operator has read since when nothing shows: it asks for losses once it knows the protocol
     pause_each(*teams)
     settled_s = time.time()
@@ -288,6 +301,7 @@ def raised(*groups: Nervous) -> None:
         row: dict[str, Any] = {
             "group_type": group.group_type,
             "client": group.client,
+            **({} if group.purpose is None else {"purpose": group.purpose}),
             "changed": {"before": status["groupConfig"]["previous"], "after": status["groupConfig"]["values"]},
             "restarts": len(group.team.operator_writes("deployments"))
             + len(set(pods[group.team]) ^ set(group.team.pods())),
@@ -315,19 +329,22 @@ def raised(*groups: Nervous) -> None:
 
 
 def test_a_session_is_raised_at_the_broker_and_nothing_restarts(
-    modern: Team, silent: Team, sharing: Team, altering: Operator
+    modern: Team, silent: Team, counted: Team, sharing: Team, altering: Operator
 ) -> None:
     """Members that stood still for 6 s under S = 4 s are fenced; under S = 45 s none is, and no epoch began between.
 
-    The Java consumer shows its fencings itself; of librdkafka's and of a share group the broker's descriptions do.
+    The Java consumer shows its fencings itself, and so does librdkafka's where the application counts them; else the
+    broker's descriptions do, and of a share group.
     """
     assert altering.process.alive()
     raised(
         Nervous(modern, "consumer", "java", NERVOUS),
         Nervous(silent, "consumer", "confluent-kafka-python", NERVOUS),
+        Nervous(counted, "consumer", "confluent-kafka-python", NERVOUS, purpose="counted by its consumers"),
         Nervous(sharing, "share", "confluent-kafka-python", NERVOUS_SHARE),
     )
-    assert [team.status()["groupProtocol"] for team in (modern, silent, sharing)] == ["Consumer", "Consumer", "Share"]
+    teams = (modern, silent, counted, sharing)
+    assert [team.status()["groupProtocol"] for team in teams] == ["Consumer", "Consumer", "Consumer", "Share"]
 
 
 def test_a_session_of_a_streams_group_is_raised_at_the_broker(threads: Team, altering: Operator) -> None:
