@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from sandbox import kafka, network, prerequisites, progress
+from sandbox import kafka, kafka_cluster, network, prerequisites, progress
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.kafka import Kafka
+from sandbox.kafka_cluster import ControllerApart
 from sandbox.node import ProcessNode
 from sandbox.prometheus import Prometheus
 
@@ -33,6 +34,7 @@ class Environment(abc.ABC):
         history: what Prometheus knows before it starts, from `sandbox.backfill`.
         address: where all of them listen.
         kafka_version: of the broker, one of `sandbox.kafka`.
+        controller_apart: whether Kafka's controller is a process of its own, as in production.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class Environment(abc.ABC):
         history: Path | None = None,
         address: str = network.LOOPBACK,
         kafka_version: str = kafka.VERSION,
+        controller_apart: bool = False,
     ) -> None:
         self.run_dir = run_dir
         self._history = history
         self._users = users
         self._address = address
         self._kafka_version = kafka_version
+        self._controller_apart = controller_apart
         self._parts = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -71,16 +75,21 @@ class Environment(abc.ABC):
                 Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig, history=self._history, address=self._address)
             )
             progress.say("prometheus", f"answers at {self.prometheus.url}")
-            (tap_port,) = network.free_ports(1)
-            self.kafka = starting.enter_context(
-                Kafka(self.run_dir, tap_port=tap_port, address=self._address, version=self._kafka_version)
-            )
+            self.kafka = self._start_kafka(starting)
             progress.say("kafka", f"answers at {self.kafka.bootstrap}")
             self._parts = starting.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._parts.close()
+
+    def _start_kafka(self, starting: contextlib.ExitStack) -> Kafka:
+        (tap_port,) = network.free_ports(1)
+        if self._controller_apart:
+            apart = ControllerApart(self.run_dir, bounds=kafka_cluster.AS_THE_BROKER, tap_port=tap_port)
+            return starting.enter_context(apart).broker
+        broker = Kafka(self.run_dir, tap_port=tap_port, address=self._address, version=self._kafka_version)
+        return starting.enter_context(broker)
 
     @abc.abstractmethod
     def _start_node(self, starting: contextlib.ExitStack, binaries: Binaries) -> None:
@@ -95,6 +104,7 @@ class Sandbox(Environment):
         users: who may log in to the API server besides the administrator.
         history: what Prometheus knows before it starts, from `sandbox.backfill`.
         kafka_version: of the broker, one of `sandbox.kafka`.
+        controller_apart: as of `Environment`.
     """
 
     def __init__(
@@ -104,8 +114,11 @@ class Sandbox(Environment):
         users: Sequence[str] = OPERATOR_USERS,
         history: Path | None = None,
         kafka_version: str = kafka.VERSION,
+        controller_apart: bool = False,
     ) -> None:
-        super().__init__(run_dir, users=users, history=history, kafka_version=kafka_version)
+        super().__init__(
+            run_dir, users=users, history=history, kafka_version=kafka_version, controller_apart=controller_apart
+        )
 
     def _start_node(self, starting: contextlib.ExitStack, binaries: Binaries) -> None:
         del binaries  # it needs none

@@ -1,11 +1,13 @@
-"""Three Apache Kafka brokers on loopback: for what depends on which broker leads which partition.
+"""Several Apache Kafka processes on loopback: three brokers, or a broker whose controller is a process of its own.
 
-The first is the controller, too, and coordinates all groups: it makes the only partition of the offsets topic before
-the others are there. Each of the three is a `Kafka`; what makes the other two join the first are properties.
+Three brokers are for what depends on which of them leads which partition. The first is the controller, too, and
+coordinates all groups: it makes the only partition of the offsets topic before the others are there. Each of the three
+is a `Kafka`; what makes the other two join the first are properties.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Self
 
 from confluent_kafka import KafkaException
@@ -83,17 +85,25 @@ def _follower(node: int, controller: Kafka) -> dict[str, str]:
     }
 
 
-class _Controller(Kafka):
-    """A controller that is no broker, as people run them in production: with Kafka's own bounds for groups."""
+KAFKAS_BOUNDS: Final[Mapping[str, str]] = MappingProxyType(
+    {"group.consumer.min.session.timeout.ms": "45000", "group.consumer.min.heartbeat.interval.ms": "5000"}
+)
+"""What a controller allows to groups of the consumer protocol that nobody configured."""
 
-    def __init__(self, run_dir: Path) -> None:
+AS_THE_BROKER: Final[Mapping[str, str]] = MappingProxyType({})
+"""Of a controller that was configured as its broker is: groups may be as nervous as a test wants them."""
+
+
+class _Controller(Kafka):
+    """A controller that is no broker, as people run them in production."""
+
+    def __init__(self, run_dir: Path, bounds: Mapping[str, str]) -> None:
         super().__init__(run_dir)
         self._properties |= {
             "process.roles": "controller",
             "listeners": f"CONTROLLER://{self.controller}",
             "advertised.listeners": f"CONTROLLER://{self.controller}",
-            "group.consumer.min.session.timeout.ms": "45000",
-            "group.consumer.min.heartbeat.interval.ms": "5000",
+            **bounds,
         }
 
     def _await_ready(self, process: Process) -> None:
@@ -104,15 +114,17 @@ class _Controller(Kafka):
 class ControllerApart:
     """A controller and a broker in processes of their own; use as a context manager.
 
-    The broker allows short sessions in groups of the consumer protocol, the controller only what Kafka does by default.
+    The broker allows short sessions in groups of the consumer protocol.
 
     Args:
-        run_dir: gets a folder for each.
+        run_dir: gets the broker's files, and a folder for the controller's.
+        bounds: what the controller allows.
+        tap_port: as of `Kafka`.
     """
 
-    def __init__(self, run_dir: Path) -> None:
-        self._controller = _Controller(run_dir / "controller")
-        self.broker = Kafka(run_dir / "broker", properties=_follower(BROKERS[1], self._controller))
+    def __init__(self, run_dir: Path, *, bounds: Mapping[str, str], tap_port: int | None = None) -> None:
+        self._controller = _Controller(run_dir / "controller", bounds)
+        self.broker = Kafka(run_dir, properties=_follower(BROKERS[1], self._controller), tap_port=tap_port)
 
     def __enter__(self) -> Self:
         try:

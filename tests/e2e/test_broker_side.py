@@ -19,7 +19,7 @@ from heartbeat_tuner.cli.kubectl.plugin import plugin
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.metrics.conventions import java_metrics, librdkafka_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from sandbox import consumers
+from sandbox import consumers, scenario
 from sandbox.environment import Sandbox
 from sandbox.producer import Trickle
 from sandbox.request_log import UNKNOWN_MEMBER_ID, Heartbeat, Record, RequestLog
@@ -54,6 +54,22 @@ LEAVING: Final = -1
 BEFORE_AND_AFTER: Final = {"before": "previous", "after": "values"}
 OF_AGE_S: Final = 90.0
 """The record of a minute, and some cycles."""
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Parts of their own, with Kafka's controller in a process of its own: what it allows counts."""
+    with Sandbox(tmp_path_factory.mktemp("broker-side"), controller_apart=True) as started:
+        scenario.install(started)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def operators(sandbox: Sandbox) -> Iterator[Operators]:
+    """Operators beside these parts."""
+    started = Operators(sandbox)
+    yield started
+    started.stop()
 
 
 @pytest.fixture

@@ -106,6 +106,7 @@ class _Member:
             Quantity.POLL_AGE: [0.0] * len(times),
             Quantity.HEARTBEAT_RESPONSE_TIME_MAX: self._delays(len(times), 0.004),
             Quantity.COMMIT_LATENCY_MAX: self._delays(len(times), 0.009),
+            Quantity.COORDINATOR_ROUND_TRIP_MAX: [0.009] * len(times),
             Quantity.REBALANCE_LATENCY_MAX: self._delays(len(times), _JOIN_S),
         }
         own = dict.fromkeys(self._convention.with_labels, "1")

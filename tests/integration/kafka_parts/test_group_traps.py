@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.kafka_groups import Group, GroupOverrides
 from sandbox import network
 from sandbox.consumers import confluent_python_command
 from sandbox.kafka import Kafka
-from sandbox.kafka_cluster import ControllerApart
+from sandbox.kafka_cluster import KAFKAS_BOUNDS, ControllerApart
 from tests.integration.kafka_parts.test_group_alteration import NOTHING, Member, in_force, operator
 from tests.support.fences import TimedFence
 
@@ -105,7 +105,7 @@ async def test_a_broker_that_restarts_after_a_shorter_session_fences_nobody(tmp_
 @pytest.fixture(scope="module")
 def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControllerApart]:
     """Run a broker that allows short sessions, and a controller that nobody configured, in processes of their own."""
-    with ControllerApart(tmp_path_factory.mktemp("apart")) as running:
+    with ControllerApart(tmp_path_factory.mktemp("apart"), bounds=KAFKAS_BOUNDS) as running:
         yield running
 
 
