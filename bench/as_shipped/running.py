@@ -20,7 +20,7 @@ from bench.as_shipped.held_group import HeldGroup
 from bench.as_shipped.hours import Stretch
 from bench.as_shipped.lives import Life
 from bench.as_shipped.surroundings import START, policy_of
-from bench.fleets import HOURS
+from bench.fleets import HOURS, Kind
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.profile import usable_model
 from heartbeat_tuner.fitting.models import model_estimate
@@ -61,9 +61,11 @@ class Running:
         policies = [(life, policy_of(life)) for life in lives]
         self.refused = [life for life, policy in policies if policy is None]
         self.groups = [HeldGroup(life, policy) for life, policy in policies if policy is not None]
+        # Those with librdkafka come last: the draws of all others are those of the time before it could be tuned.
+        drawn = sorted(self.groups, key=lambda held: held.life.group.kind is Kind.LIBRDKAFKA)
         self._watches = {
             held.life.name: Watch(held.life, np.random.default_rng([plan.seed, number]))
-            for number, held in enumerate(self.groups)
+            for number, held in enumerate(drawn)
         }
         self._answers = AnswerCache(CACHED_ANSWERS)
         self._days: list[pa.Table] = []

@@ -35,6 +35,7 @@ SETTLING: Final = timedelta(seconds=60)
 ENOUGH_BEATS: Final = 12
 """Of a member, between two scrapes: the count may be off by one, so with fewer no period is known to a tenth."""
 
+_COUNTED_ALONE: Final = (Quantity.EVICTIONS_SEEN, Quantity.LOST_FOR_SILENCE)
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
 
@@ -95,9 +96,9 @@ def measure(
         return say("; tried {query}", query=query(Quantity.REBALANCES))
 
     everything = [series for group in observed.values() for series in group]
-    if not everything and Quantity.EVICTIONS_SEEN in convention.by_quantity:
-        seen = Quantity.EVICTIONS_SEEN
-        return Unknown(Reason.NO_SERIES, convention.missing(seen, policy.group_id, query(seen)))
+    lost = next((each for each in _COUNTED_ALONE if each in convention.by_quantity), None)
+    if not everything and lost is not None:
+        return Unknown(Reason.NO_SERIES, convention.missing(lost, policy.group_id, query(lost)))
     if not everything:
         phrase = "no series of group {group} found among the metrics of {library} consumers{tried}"
         return Unknown(Reason.NO_SERIES, say(phrase, group=policy.group_id, library=policy.library, tried=tried()))

@@ -38,6 +38,10 @@ _WITHHELD: Final[Mapping[Quantity, str]] = MappingProxyType(
 _NEEDED: Final = (Quantity.HEARTBEATS, Quantity.ASSIGNMENT_CHANGES)
 
 _LOST: Final = ("librdkafka_group_lost_total",)
+_NOT_COUNTED: Final = (
+    "count it in the application (docs/how-to/install.md), or have Prometheus scrape the operator with honor_labels: "
+    "true, which counts evictions by the broker's descriptions of the group"
+)
 _OF_SHARE: Final = (
     Metric(Quantity.HEARTBEATS, ("librdkafka_group_heartbeats_total",)),
     Metric(Quantity.REBALANCES, ("librdkafka_group_rebalances_total",)),
@@ -58,6 +62,7 @@ COUNTERS: Final = Convention(
         Metric(Quantity.COORDINATOR_ROUND_TRIP_MAX, ("librdkafka_group_answer_max_seconds",)),
     ),
     needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS),
+    withheld=MappingProxyType(dict.fromkeys((Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS), _NOT_COUNTED)),
 )
 
 SHARE: Final = Convention(
