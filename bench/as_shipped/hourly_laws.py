@@ -13,6 +13,9 @@ from heartbeat_tuner.tails.histogram import EDGES_S
 SHOW_POLLS: Final = frozenset({"java", "java-kip848", "confluent-kafka-python"})
 """Libraries whose clients export their gaps between polls."""
 
+SHOW_STOPS: Final = frozenset({"java", "java-kip848"})
+"""Those of them whose gaps have the time within a poll."""
+
 
 class HourlyLaws:
     """What is the same on all days of one `Group`: laws by hour of the day."""
@@ -26,6 +29,6 @@ class HourlyLaws:
         self.handlers = np.array([law.sf(EDGES_S) for law in laws])
         self.usual_gap_s = float(np.median([float(law.quantile(0.5)) for law in laws]))
         self.library = clients.client(group.truth.client)
-        self.shows_stops = self.library.name in SHOW_POLLS and (
+        self.shows_stops = self.library.name in SHOW_STOPS and (
             group.kind is Kind.GC or self.usual_gap_s < HANDLERS_FROM_S
         )

@@ -58,10 +58,10 @@ def hidden_by(
         observed: the series of the running pods.
         since_s: start of the record, in Unix seconds.
     """
-    if Quantity.LOST_FOR_SILENCE in convention.by_quantity:
+    if Quantity.LOST_FOR_SILENCE in convention.needed:
         return None
-    if Quantity.EVICTIONS_SEEN in convention.by_quantity:
-        joins_are_counted = Quantity.REBALANCES in convention.by_quantity
+    if Quantity.EVICTIONS_SEEN in convention.needed:
+        joins_are_counted = Quantity.REBALANCES in convention.needed
         return _joined_again(pods, observed, since_s) if joins_are_counted else _UNDESCRIBED
     return hidden_fencings(pods, observed, since_s=since_s, lingers=convention.lingers)
 

@@ -96,7 +96,7 @@ def measure(
         return say("; tried {query}", query=query(Quantity.REBALANCES))
 
     everything = [series for group in observed.values() for series in group]
-    lost = next((each for each in _COUNTED_ALONE if each in convention.by_quantity), None)
+    lost = next((each for each in _COUNTED_ALONE if each in convention.needed), None)
     if not everything and lost is not None:
         return Unknown(Reason.NO_SERIES, convention.missing(lost, policy.group_id, query(lost)))
     if not everything:
@@ -219,9 +219,9 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
     def counted_by(quantity: Quantity) -> list[MemberChange]:
         return [change for pod in seen for change in evictions.counted(quantity, pod, current, since_s=since_s)]
 
-    if Quantity.EVICTIONS_SEEN in convention.by_quantity:
+    if Quantity.EVICTIONS_SEEN in convention.needed:
         return _Evicted(counted_by(Quantity.EVICTIONS_SEEN))
-    if Quantity.LOST_FOR_SILENCE in convention.by_quantity:
+    if Quantity.LOST_FOR_SILENCE in convention.needed:
         silent = counted_by(Quantity.LOST_FOR_SILENCE)
         longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
         return _Evicted(silent, counted_by(Quantity.LOST_FOR_POLLS), longest_gap_s, counted=len(silent))

@@ -64,7 +64,7 @@ def main() -> None:
 def _share(properties: dict[str, str], stopping: threading.Event, joined: threading.Event) -> None:
     """Consume as a member of a share group until told to end."""
     del properties["group.protocol"]
-    counted = {"statistics.interval.ms": 1000, "stats_cb": Membership(properties["group.id"], calls_back=False).count}
+    counted = {"statistics.interval.ms": 1000, "stats_cb": Membership(properties, calls_back=False).count}
     with ShareConsumer({**properties, **counted}) as consumer:
         consumer.subscribe([os.environ["KAFKA_TOPIC"]])
         while not stopping.is_set():

@@ -7,9 +7,11 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import fencing_proof
 from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS, SHARE
 from heartbeat_tuner.metrics.record import RecordScope
@@ -129,3 +131,22 @@ def test_members_of_a_share_group_join_when_a_pod_begins(*, after_s: float, is_h
     joined = counted("orders-0", rebalances=lambda age_s: 1.0 + (age_s >= moved_at_s))
     hidden = fencing_proof.hidden_by(SHARE, pods, joined, since_s=started.timestamp())
     assert (hidden is not None) is is_hidden
+
+
+def test_a_name_of_a_policy_s_own_makes_no_zero_of_what_is_not_there() -> None:
+    """Java's consumers have no such counter: their lost ids count, as if nobody had named one."""
+    (jmx, *_) = custom.of_policy(Naming(names={"lostForSilence": "my_typo_total"}), "java")
+    assert Quantity.LOST_FOR_SILENCE in jmx.by_quantity
+    counts: dict[Quantity, Callable[[float], float]] = dict.fromkeys(jmx.needed, lambda _: 1.0)
+    counts |= {Quantity.JOIN_ANSWERS: lambda _: 1.0, Quantity.POLL_AGE: lambda _: 0.0}
+    counts[Quantity.FAILED_REBALANCES] = lambda age_s: 1.0 + late(3)(age_s)
+    seen = {each: [counters.counter(pod, OLD, NOW, count) for pod in PODS] for each, count in counts.items()}
+    assert recorded(seen, convention=jmx).evictions == 6
+
+
+def test_a_name_of_a_policy_s_own_proves_nothing_of_what_the_broker_shows() -> None:
+    """Where the clients' counters are missing, who was back between two descriptions was not seen."""
+    described = custom.of_policy(Naming(names={"lostForSilence": "my_typo_total"}), "confluent-kafka-python")[1]
+    assert Quantity.EVICTIONS_SEEN in described.needed
+    assert Quantity.LOST_FOR_SILENCE in described.by_quantity
+    assert fencing_proof.hidden_by(described, PODS, {}, since_s=SINCE.timestamp()) is not None

@@ -105,7 +105,7 @@ def decision(finding: Finding) -> Decision:
 
 def most_evictions(workload: Workload, group: Group, record: Record, limit: timedelta) -> int:
     """Return how many evictions are possible where a member is removed only after so long a silence."""
-    consumers = max(record.consumers_per_pod, _members_per_pod(workload, group))
+    consumers = max(record.consumers_per_pod, members_per_pod(workload, group))
     sessions = sum(max(0, (record.until - _silent_since(pod, record, limit)) // limit) for pod in workload.pods)
     return COUNTED_TOGETHER * consumers * sessions + CHANCE
 
@@ -119,7 +119,7 @@ def _silent_since(pod: Pod, record: Record, limit: timedelta) -> datetime:
     return max(pod.started, earliest) if pod.uid else earliest
 
 
-def _members_per_pod(workload: Workload, group: Group) -> int:
+def members_per_pod(workload: Workload, group: Group) -> int:
     """Return the most members that the broker shows at the address of one pod."""
     hosts = Counter(member.host for member in group.members)
     return max((hosts[pod.ip] for pod in workload.pods if pod.ip), default=0)
@@ -163,7 +163,7 @@ def _another_beat(
         return None
     if record.beats_timed_for < ENOUGH_TIMED:
         return None
-    if _members_per_pod(workload, group) <= record.consumers_per_pod:
+    if members_per_pod(workload, group) <= record.consumers_per_pod:
         sooner = _sooner(measured, settings, client, brokers)
         if sooner is not None:
             return sooner

@@ -17,13 +17,11 @@ On average over all phases X is D P + P/2, whatever the scrapes, and scatters ar
 docs/design/0010): that is what it *likely* was. A fit is given this; what it surely was is 1.75 P less in the mean.
 
 Joining members do not beat, and new processes have not beaten yet: neither stretch counts, and an absence that ended in
-an eviction, and so in a join, is not here but in the record. Nor is one beat sent while another waits for its answer
-(Java, librdkafka): where an answer was late, network or coordinator were away, and not the member. That is an outage,
-which all members have at once. A member that stands still is not scraped, and its absence shows in the first scrape
-after it. What has not ended is no absence yet.
+an eviction, and so in a join, is not here but in the record. Nor is one beat sent while another waits for its answer:
+where the coordinator was away, and answered most members late (`late_answers`), no member was. A member that stands
+still is not scraped, and its absence shows in the first scrape after it. What has not ended is no absence yet.
 """
 
-import bisect
 import dataclasses
 import itertools
 import math
@@ -33,7 +31,8 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, AbsenceSignal, Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics.absence import blocks, process_lives
+from heartbeat_tuner.metrics.absence import blocks, late_answers, process_lives
+from heartbeat_tuner.metrics.absence.late_answers import LateAnswer
 from heartbeat_tuner.metrics.absence.process_lives import Stretch
 from heartbeat_tuner.metrics.raw import counter_steps
 from heartbeat_tuner.metrics.raw.resolver import Observed
@@ -49,12 +48,6 @@ ENOUGH_BLOCKS: Final = 10
 REGULAR_WITHIN_BEATS: Final = 1.5
 REGULAR_SHARE: Final = 0.75
 """Beats are regular if so many blocks have as many of them as the period says, within this."""
-
-
-LATE_S: Final = 1.0
-"""An answer that takes so long may have held up the next beat."""
-
-_ANSWERED_AFTER: Final = (Quantity.HEARTBEAT_RESPONSE_TIME_MAX, Quantity.COORDINATOR_ROUND_TRIP_MAX)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -119,15 +112,19 @@ class _Beating:
         return self.last.at_s - self.first.at_s
 
 
-def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]) -> Deficits | Unknown:
+def of_member(
+    pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]], away: Sequence[LateAnswer] = ()
+) -> Deficits | Unknown:
     """Return the heartbeats that a member lacks.
 
     Args:
         pod: whose.
         beats: its counter of accepted heartbeats.
-        mine: what is observed of its pod: its joins do not count, nor does what it waited for an answer.
+        mine: what is observed of its pod: its joins do not count.
+        away: when the coordinator was away: nor does that, where it was for a period or longer.
     """
-    beating = _beating(beats, [*joining(mine), *waiting(mine)])
+    joins = joining(mine)
+    beating = _beating(beats, joins)
     period_s = _period_s(beating)
     if period_s is None:
         return Unknown(
@@ -135,6 +132,8 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
             f"the beats of {pod} fill fewer than {ENOUGH_BLOCKS} blocks of {blocks.BLOCK_S:.0f} s without a join: "
             "their period is not known",
         )
+    waited = [(answer.since_s, answer.until_s) for answer in away if answer.took_s >= period_s]
+    beating = _beating(beats, [*joins, *waited]) if waited else beating
     usual = [abs(stretch.beats - stretch.span_s / period_s) <= REGULAR_WITHIN_BEATS for stretch in beating]
     if sum(usual) < REGULAR_SHARE * len(usual):
         return Unknown(
@@ -154,9 +153,11 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
 def of_group(observed: Observed) -> list[tuple[str, Deficits | Unknown]]:
     """Return the heartbeats that each member of a group lacks, by its pod."""
     deficits: list[tuple[str, Deficits | Unknown]] = []
+    away = late_answers.of_most(observed)
     for pod in process_lives.pods_in(observed):
         mine = process_lives.of_pod(observed, pod)
-        deficits += [(pod, of_member(pod, beats, mine)) for beats in mine.get(Quantity.HEARTBEATS, ())]
+        members = mine.get(Quantity.HEARTBEATS, ())
+        deficits += [(pod, of_member(pod, beats, mine, away.get(pod, ()))) for beats in members]
     return deficits
 
 
@@ -178,22 +179,6 @@ def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
         for step in counter_steps.nonzero_steps(series)
     ]
     return counted + took
-
-
-def waiting(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
-    """Return the stretches in which a pod's members may have waited for a late answer of the coordinator.
-
-    It came between two scrapes, of which the later shows how late it was.
-    """
-    stretches: list[Stretch] = []
-    for series in (series for quantity in _ANSWERED_AFTER for series in mine.get(quantity, ())):
-        scrapes_s = series.samples.times_s
-        for sample in blocks.news(series).samples:
-            if sample.value >= LATE_S:
-                before = bisect.bisect_left(scrapes_s, sample.time_s)
-                since_s = scrapes_s[before - 1] if before else sample.time_s
-                stretches.append((since_s - sample.value, sample.time_s))
-    return stretches
 
 
 def _joined(beating: Sequence[_Beating], period_s: float) -> list[_Beating]:

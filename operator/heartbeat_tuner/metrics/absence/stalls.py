@@ -141,7 +141,10 @@ def short_gaps(mine: OfPod) -> list[tuple[Series, float]]:
     """Return the poll gaps of members that usually poll at once, with what is usual, in seconds.
 
     What is usual is told by what each sample shows again: one long gap stands in the samples for more than a minute.
+    Gaps of consumers with librdkafka are without the time within poll(), where a stop does not show.
     """
+    if mine.get(Quantity.LOST_FOR_SILENCE):
+        return []
     usual = [
         (series, statistics.median(sample.value for sample in blocks.news(series).samples))
         for series in mine.get(Quantity.POLL_GAP_MAX, ())

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Protocol
-from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.decision.evictions import contradictions
+from heartbeat_tuner.domain.evidence import HiddenFencings, Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics import client_versions, record
 from heartbeat_tuner.metrics.conventions import custom, known_conventions, librdkafka_metrics, watched_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -120,7 +121,8 @@ class RecordReader:
         if isinstance(measured, Unknown):
             return measured
         versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
-        return dataclasses.replace(measured, as_described=convention not in candidates, client_versions=versions)
+        proven = _as_far_as_exported(measured, workload, group)
+        return dataclasses.replace(proven, as_described=convention not in candidates, client_versions=versions)
 
     def _read_of(self, policy: Policy, group: Group) -> mapped.Read:
         """Return what was read of a policy's group, by convention, or why it is not known."""
@@ -157,6 +159,18 @@ def _candidates(policy: Policy, group: Group, by_convention: Mapping[Convention,
     if group.kind == Protocol.SHARE:
         return tuple(by_convention)
     return tuple(by_convention) if policy.naming.maps else tuple(custom.of_policy(policy.naming, policy.library))
+
+
+def _as_far_as_exported(seen: Record, workload: Workload, group: Group) -> Record:
+    """Return a record that proves no calm where the broker shows more members in a pod than export anything."""
+    members = contradictions.members_per_pod(workload, group)
+    if not group.consumer_protocol or seen.hidden is not None or members <= seen.consumers_per_pod:
+        return seen
+    phrase = (
+        "the broker shows {members} members at the address of one pod, and at most {exported} in a pod export metrics"
+    )
+    words = say(phrase, members=Reading(members), exported=seen.consumers_per_pod)
+    return dataclasses.replace(seen, hidden=HiddenFencings(words, lasts=False))
 
 
 def _of_share(by_convention: Mapping[Convention, Observed]) -> Mapping[Convention, Observed]:

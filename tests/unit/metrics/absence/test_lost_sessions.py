@@ -220,3 +220,14 @@ def test_an_absence_with_librdkafka_within_its_session_is_no_eviction() -> None:
     assert not isinstance(found.absences, Unknown)
     (away,) = found.absences.observations
     assert away.likely_s == pytest.approx(30.0, abs=5.0)
+
+
+def test_short_gaps_between_polls_with_librdkafka_show_no_stop() -> None:
+    """They are without the time within poll(), in which an idle consumer spends most of it."""
+    observed = with_librdkafka(70.0, loses=True)
+    gaps = [(sample.time_s, 0.01) for sample in observed[Quantity.HEARTBEATS][0].samples]
+    found = quantities.measured(
+        observed | {Quantity.POLL_GAP_MAX: [counters.series(gaps)]}, {}, session_s=lambda _: 45.0
+    )
+    assert isinstance(found.evictions, Evictions)
+    assert len(found.evictions.events) == 1

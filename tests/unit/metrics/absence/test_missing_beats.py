@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import AbsenceSignal, Unknown
 from heartbeat_tuner.metrics.absence import missing_beats
+from heartbeat_tuner.metrics.absence.late_answers import LateAnswer
 from heartbeat_tuner.metrics.absence.missing_beats import Deficits
 from heartbeat_tuner.metrics.raw import counter_steps
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -185,22 +186,18 @@ def test_stretches_that_lack_beats_one_after_the_other_are_one_absence() -> None
     assert shown.at_least_s > 50.0
 
 
-@pytest.mark.parametrize("quantity", ["heartbeat_response_time_max", "coordinator_round_trip_max"])
-@pytest.mark.parametrize("scrape_s", [5.0, 15.0, 30.0])
-def test_beats_that_wait_for_a_late_answer_are_no_absence(quantity: str, scrape_s: float) -> None:
-    """No other beat is sent meanwhile: network or coordinator were away, and every member shows it."""
-    beats = beating(3.0, scrape_s, Stop(1_800.0, 20.0, scraped=True))
-    answers = [(at_s, 20.0 if 0.0 <= at_s - 1_820.0 < 60.0 else 0.02) for at_s in beats.samples.times_s]
+def test_beats_that_wait_for_a_late_answer_are_no_absence() -> None:
+    """No other beat is sent meanwhile; the time before and after it is watched."""
+    beats = beating(3.0, 15.0, Stop(1_800.0, 20.0, scraped=True))
     assert max(block.at_least_s for block in deficits(beats).blocks) > 8.0
-    lacking = deficits(beats, **{quantity: counters.series(answers)})
-    assert max(block.at_least_s for block in lacking.blocks) == 0.0
-    assert len(lacking.blocks) >= len(deficits(beats).blocks) - 2  # the time before and after is watched
+    found = missing_beats.of_member("orders-0", beats, {}, [LateAnswer(1_790.0, 1_835.0, 20.0)])
+    assert isinstance(found, Deficits)
+    assert max(block.at_least_s for block in found.blocks) == 0.0
+    assert len(found.blocks) >= len(deficits(beats).blocks) - 2
 
 
-def test_a_late_answer_explains_no_absence_at_another_time() -> None:
-    """Nor does an answer that took less than a second; the first sample of all is of any time."""
-    beats = beating(3.0, 15.0, Stop(1_800.0, 20.0))
-    times_s = beats.samples.times_s
-    elsewhere = [(at_s, 20.0 if at_s < 60.0 or 2_400.0 <= at_s < 2_460.0 else 0.9) for at_s in times_s]
-    lacking = deficits(beats, heartbeat_response_time_max=counters.series(elsewhere))
-    assert max(block.at_least_s for block in lacking.blocks) > 8.0
+def test_an_answer_that_took_less_than_a_period_holds_no_beat_up() -> None:
+    """An absence beside it is an absence."""
+    beats = beating(10.0, 15.0, Stop(1_800.0, 35.0))
+    found = missing_beats.of_member("orders-0", beats, {}, [LateAnswer(1_790.0, 1_850.0, 1.2)])
+    assert found == deficits(beats)

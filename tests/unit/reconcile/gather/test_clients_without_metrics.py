@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 
 from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.kafka_groups import Member
 from heartbeat_tuner.domain.policies import Naming, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.raw.samples import Series
@@ -214,6 +215,20 @@ async def test_members_of_a_share_group_that_joined_once_were_not_fenced() -> No
     assert moved.evictions == 4
     assert moved.hidden is not None
     assert "took part in a rebalance" in moved.hidden.message
+
+
+async def test_a_member_that_exports_nothing_beside_those_that_do_is_no_proof() -> None:
+    """The broker shows two members in a pod that exports one: what became of the other is not known."""
+    policy = dataclasses.replace(worlds.policy(), library="confluent-kafka-python")
+    stage = stage_with([*watched(), *librdkafka(joined_at=NOW - 2 * HOUR)])
+    members = tuple(Member(f"member-{number}", worlds.pods()[0].ip) for number in range(2))
+    group = dataclasses.replace(worlds.group(), consumer_protocol=True, kind="share", members=members)
+    stage.groups.groups["main"]["orders"] = group
+    record = getattr((await stage.gatherer().gather([policy]))[policy.key], "record", None)
+    assert isinstance(record, Record)
+    assert record.hidden is not None
+    assert not record.hidden.lasts  # a container that restarted leaves a member behind until its session ends
+    assert "2 members at the address of one pod, and at most 1" in record.hidden.message
 
 
 async def test_metrics_that_a_policy_names_are_no_word_on_a_share_group() -> None:
