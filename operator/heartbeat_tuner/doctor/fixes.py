@@ -152,8 +152,8 @@ TOTALS: Final = Fix(
 )
 
 WATCHED: Final = Fix(
-    "write a policy that names the library (client.library: confluent-kafka-python, say), and have Prometheus scrape "
-    "the operator: it counts evictions by the broker's descriptions of the group, and no name has to be mapped"
+    "count in the application what it lost (docs/how-to/install.md); or name client.library in a policy, and have "
+    "Prometheus scrape the operator, which counts evictions by the broker's descriptions: no name has to be mapped"
 )
 
 NO_PLACE: Final = Fix("let the scrape job say namespace and pod", "yaml", _POD_LABELS)
