@@ -50,6 +50,14 @@ def test_what_one_pod_shows_alone_is_its_own_affair() -> None:
     assert of_most(answers("a", (1_000.0, 20.0))) == {"a": []}  # a group of one pod tells nothing
 
 
+def test_what_less_than_half_of_the_pods_show_is_no_outage() -> None:
+    """Those of one node, say, which waited for a CPU."""
+    late = [answers(pod, (1_000.0, 20.0)) for pod in ("a", "b")]
+    in_time = [answers(pod) for pod in ("c", "d", "e")]
+    assert not any(of_most(*late, *in_time).values())
+    assert [len(found) for found in of_most(*late, *in_time[:1]).values()] == [1, 1, 0]
+
+
 def test_pods_of_other_times_have_no_say() -> None:
     """A day has pods that were replaced."""
     gone = [answers(pod, until_s=500.0) for pod in ("x", "y", "z")]
