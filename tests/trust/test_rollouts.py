@@ -176,9 +176,10 @@ def _on_delete_uids(fleet: Fleet) -> list[str]:
 
 def _prepare(fleet: Fleet, names: Callable[[str], str]) -> None:
     """Make each Deployment what its name says, before anybody writes to it."""
-    crashes = written.container(fleet, "[ $CURED = 1 ] && exit 7; exec sleep infinity")
-    later = written.container(fleet, "[ $CURED = 1 ] && { sleep 12; exit 7; }; exec sleep infinity")
+    # Without a probe its pod is ready until a node has seen that it ended, and so the rollout over: a second, at times.
     probe = {"exec": {"command": ["sh", "-c", '[ "$KAFKA_SESSION_TIMEOUT_MS" != 30000 ]']}, "periodSeconds": 1}
+    crashes = written.container(fleet, "[ $CURED = 1 ] && exit 7; exec sleep infinity", readinessProbe=probe)
+    later = written.container(fleet, "[ $CURED = 1 ] && { sleep 12; exit 7; }; exec sleep infinity")
     hangs = written.container(fleet, "exec sleep infinity", readinessProbe=probe)
     from_key = {"configMapKeyRef": {"name": fleet.namespace, "key": "KAFKA_SESSION_TIMEOUT_MS"}}
     value_from = written.container(
