@@ -177,7 +177,7 @@ def test_who_does_not_poll_in_time_lost_its_assignment_for_that(kafka: Kafka) ->
 
 
 def test_what_was_lost_outlives_the_consumer() -> None:
-    """Who is closed for an error, and made again, has not begun anew: the loss came with the error."""
+    """A consumer that is closed for an error and made again goes on counting: the loss came with the error."""
     config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "made-again", "log_level": 0}
     for _ in range(2):
         consumer = membership.CountedConsumer(config)

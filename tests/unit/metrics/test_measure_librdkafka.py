@@ -82,7 +82,7 @@ def test_what_was_lost_before_the_record_is_not_of_it() -> None:
 
 
 def test_a_calm_group_of_the_consumer_protocol_is_known_to_be_calm() -> None:
-    """Each fencing would have been counted, whoever rebalanced meanwhile."""
+    """Each fencing would have been counted, also while others rebalanced."""
     record = recorded(counted("orders-0", "orders-1", rebalances=late(4)), at_broker=True)
     assert (record.evictions, record.hidden) == (0, None)
 

@@ -117,11 +117,11 @@ def test_what_the_client_shows_counts_alone() -> None:
     assert counted(both, policies("orders", client="kafkajs")) == counted(own, policies("orders", client="kafkajs"))
 
 
-@pytest.mark.parametrize(("said", "client"), [("rust-rdkafka", "rust-rdkafka"), ("", "confluent-kafka-python")])
-def test_consumers_with_librdkafka_are_those_that_the_policy_names(said: str, client: str) -> None:
+@pytest.mark.parametrize(("library", "client"), [("rust-rdkafka", "rust-rdkafka"), ("", "confluent-kafka-python")])
+def test_consumers_with_librdkafka_are_those_that_the_policy_names(library: str, client: str) -> None:
     """All of them are exported alike; where nobody says which it is, it is the library that the lines are for."""
     own = histories.of_days(DAY, DAY, members=1, convention=librdkafka_metrics.COUNTERS)
-    found = counted(own, policies("orders", client=said) if said else [])
+    found = counted(own, policies("orders", client=library) if library else [])
     assert {cell.client for cell in found} == {client}
     seen = {cell.quantity for cell in found if cell.bucket >= 0}
     assert {ABSENCE, POLL_GAP, OUTAGE} <= seen
