@@ -35,7 +35,7 @@ soak: $(INSTALLED)  ## Run two replicas for 24 simulated hours of change and fau
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@
 
-broker-side: $(INSTALLED)  ## Raise and lower a session at a real broker and take it back, without a restart, in five minutes; build/broker-side.json
+broker-side: $(INSTALLED)  ## Raise and lower a session at a real broker and take it back, without a restart, in nine minutes; build/broker-side.json
 	@$(PYTHON) -m pytest -q tests/e2e/test_broker_side.py
 
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json

@@ -1,6 +1,7 @@
 """Worlds that our formulas did not make, each a fleet of its own: what the operator must not do harm in.
 
-All have the mix of kinds of `bench.fleets`, from seeds of their own, but for librdkafka, which exports too little.
+All have the mix of kinds of `bench.fleets`, from seeds of their own, but for librdkafka. When the worlds were made its
+groups could not be tuned; without them the draws of all others stay what they were.
 
 | world | what is adverse |
 |---|---|

@@ -4,7 +4,7 @@ Drawn, not played: the longest absence and poll gap of each member and block of 
 one by one. What shows is what `heartbeat_tuner.metrics` makes of raw series that are scraped every 15 s, as far as its
 rules can be said in one line:
 
-- Poll gaps are a witness of absences only where the usual longest one of a block is below 1 s
+- Poll gaps of the Java client are a witness of absences only where the usual longest one of a block is below 1 s
   (`absence.stalls.HANDLERS_FROM_S`), and pauses of garbage collection only of GC-heavy groups, whose JVM exports them.
   Both show in full, whether the member was evicted for it or not.
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does

@@ -54,8 +54,8 @@ def kafkajs_command() -> list[str]:
 def confluent_python_command() -> list[str]:
     """Return the command line of the confluent-kafka consumer, which is the very library that the operator uses.
 
-    It exports no metrics, and its connections come from the node's address. It knows classic groups, those of the
-    consumer protocol, and share groups.
+    It exports what becomes of its membership where METRICS_PORT is set, and its connections come from the node's
+    address. It knows classic groups, those of the consumer protocol, and share groups.
     """
     return [sys.executable, str(_PYTHON)]
 

@@ -90,7 +90,7 @@ def modern(sandbox: Sandbox) -> Iterator[Team]:
 
 @pytest.fixture
 def silent(sandbox: Sandbox) -> Iterator[Team]:
-    """The same of consumers with librdkafka, which export nothing; nor do their statistics count fencings."""
+    """The same of consumers with librdkafka that nobody scrapes."""
     with nervous(sandbox, "broker-side-rdkafka", "confluent-kafka-python") as team:
         yield team
 

@@ -117,7 +117,7 @@ def test_beats_are_those_that_the_coordinator_saw_and_a_fencing_is_counted_once(
             return all(seen(group)[Quantity.REBALANCES] > before[group][Quantity.REBALANCES] for group in groups)
 
         wait_until(back, part="counted", what="members that joined again", timeout_s=40)
-        time.sleep(3.0)
+        time.sleep(3.0)  # a fencing that were counted twice would be by now
         after = {group: seen(group) for group in groups}
     beats = [record for record in log.read_new() if isinstance(record, Heartbeat)]
     for group, protocol in groups.items():

@@ -1,8 +1,8 @@
 """Which session should a group of the consumer protocol have at the broker?
 
-A member of such a group keeps its id when the coordinator fences it, and no counter counts that. The calls of the Java
-consumer's listener are a lower bound (`metrics.lost_partitions`): enough to raise a session that is too short. What the
-broker's descriptions show of any client, and of share groups (`metrics.group_events`), is a lower bound too. Only
+A member of such a group keeps its id when the coordinator fences it. Applications on librdkafka may count that. The
+calls of the Java consumer's listener (`metrics.lost_partitions`), and what the broker's descriptions show of any client
+and of share groups (`metrics.group_events`), are lower bounds: enough to raise a session that is too short. Only
 where the record proves that there was no other fencing (`metrics.fencing_proof`), a session may be called long enough,
 or be shortened as a model says (`group_savings`).
 """

@@ -107,7 +107,7 @@ class _Fitted:
 
 
 def models(fleet: Fleet, *, few_values: npt.ArrayLike = False) -> list[TailModel | Rejected]:
-    """Return each group's tail, or why there is none; of groups with `few_values`, fitted to few (`places_of_few`)."""
+    """Return each group's tail, or why it has none; `few_values` are groups fitted to a few of their values only."""
     if not len(fleet.counts):
         return []
     fits = _Fits(fleet)
