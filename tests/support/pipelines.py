@@ -72,7 +72,7 @@ def outlook(inputs: DecisionInput) -> str:
 def facts(inputs: DecisionInput) -> Facts | Unknown:
     """Return what is known of the group without statistics."""
     period = None if inputs.workload.current is None else inputs.period(inputs.workload.current.settings)
-    return group_facts.facts(inputs.policy, inputs.workload, inputs.group, period)
+    return group_facts.facts(inputs.client, inputs.policy, inputs.workload, inputs.group, period)
 
 
 def by_answer(inputs: DecisionInput, answer: Answer) -> Decision:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.clients import golang, java, java_groups, kafkajs, librdkafka, node, python
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.domain.liveness import LivenessSettings
 
 _VERSION: Final = re.compile(r"v?[0-9]{1,5}(\.[0-9]{1,5}){0,3}")
@@ -22,6 +22,18 @@ CLIENTS: Final[Mapping[str, Client]] = MappingProxyType(
         )
     }
 )
+
+_JAVA_AT_BROKER: Final[Mapping[str, Client]] = {Protocol.CONSUMER: java.JAVA_KIP848, Protocol.SHARE: java_groups.SHARE}
+_LIBRDKAFKA_AT_BROKER: Final[Mapping[str, Client]] = dict.fromkeys(
+    (Protocol.CONSUMER, Protocol.SHARE), librdkafka.CONFLUENT_PYTHON_KIP848
+)
+_AT_BROKER: Final[Mapping[str, Mapping[str, Client]]] = {
+    "java": _JAVA_AT_BROKER,
+    "spring": _JAVA_AT_BROKER,
+    "streams": {Protocol.STREAMS: java_groups.STREAMS_KIP1071},
+    **{client.name: _LIBRDKAFKA_AT_BROKER for client in librdkafka.CLIENTS},
+}
+"""Cards of libraries where S and H are the group's, by the group's kind. librdkafka has one for all languages."""
 
 _NODE: Final = ("kafkajs", "node-rdkafka", "confluent-kafka-javascript", "platformatic", "kafka-node")
 _PYTHON: Final = ("confluent-kafka-python", "kafka-python", "aiokafka")
@@ -57,6 +69,19 @@ def client(name: str) -> Client:
     near = difflib.get_close_matches(name.lower(), CLIENTS, n=1)
     hint = f"; did you mean {near[0]}?" if near else ";"
     raise ValueError(f"client library {name!r} is unknown{hint} known are {', '.join(CLIENTS)}")
+
+
+def in_group(name: str, kind: str) -> Client:
+    """Return the card of a library whose consumers are in a group that has its S and H at the broker.
+
+    Args:
+        name: of the library.
+        kind: of the group, as its keys at the broker begin: `consumer`, `streams` or `share`.
+
+    Returns:
+        The library's own card where no other is known for such a group.
+    """
+    return _AT_BROKER.get(name, {}).get(kind) or client(name)
 
 
 def at_version(client: Client, version: str) -> Client:

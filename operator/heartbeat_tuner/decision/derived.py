@@ -254,7 +254,7 @@ def _facts(inputs: DecisionInput) -> Facts | Unknown:
     # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
     group = inputs.settled if inputs.settled is not None and inputs.group.rebalancing else inputs.group
     period = None if workload.current is None else inputs.period(workload.current.settings)
-    return group_facts.facts(inputs.policy, workload, group, period)
+    return group_facts.facts(inputs.client, inputs.policy, workload, group, period)
 
 
 def evidence_of(inputs: DecisionInput) -> EvictionEvidence | None:

@@ -8,8 +8,7 @@ import dataclasses
 from datetime import datetime
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances, Client, Period, Protocol
-from heartbeat_tuner.clients.java_groups import STREAMS_KIP1071
+from heartbeat_tuner.clients.client import Circumstances, Client, Period
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupOwnership, Member
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -76,9 +75,8 @@ class DecisionInput:
     @property
     def client(self) -> Client:
         """The card of the group's client library, as it is in a group of this kind."""
-        card = catalogue.client(self.policy.library)
-        is_streams = self.group.kind == Protocol.STREAMS and Protocol.STREAMS in card.protocols
-        return STREAMS_KIP1071 if is_streams else card
+        library, group = self.policy.library, self.group
+        return catalogue.in_group(library, group.kind) if group.consumer_protocol else catalogue.client(library)
 
     @property
     def per_month(self) -> float:

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.clients import catalogue, kafkajs
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain.liveness import Setting
 from tests.support import worlds
 
@@ -99,3 +100,20 @@ def test_what_is_no_version_is_refused(version: str) -> None:
     """With an example of one."""
     with pytest.raises(ValueError, match=r"is not a version; write it like 2\.2\.4"):
         catalogue.at_version(kafkajs.KAFKAJS, version)
+
+
+@pytest.mark.parametrize(
+    ("library", "kind", "card"),
+    [
+        ("java", Protocol.CONSUMER, "java-kip848"),
+        ("spring", Protocol.SHARE, "share"),
+        ("streams", Protocol.STREAMS, "streams-kip1071"),
+        ("confluent-kafka-go", Protocol.CONSUMER, "confluent-kafka-python-kip848"),
+        ("confluent-kafka-python", Protocol.SHARE, "confluent-kafka-python-kip848"),
+        ("streams", Protocol.SHARE, "streams"),
+        ("franz-go", Protocol.CONSUMER, "franz-go"),
+    ],
+)
+def test_where_the_values_are_the_groups_another_card_holds(library: str, kind: Protocol, card: str) -> None:
+    """A Streams application leaves such a group when it closes, which makes its restarts cheap."""
+    assert catalogue.in_group(library, kind).name == card

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from heartbeat_tuner.clients.client import Period
+from heartbeat_tuner.clients.client import Client, Period
 from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import STATEFUL_SET, Policy
@@ -35,7 +35,7 @@ class Facts:
     """What of a group is known without statistics.
 
     Attributes:
-        client: the library, as policies call it.
+        client: the library, by the name of its card in a group of this kind.
         rebalancing: how its partitions are moved.
         members: how many there are, above 0.
         partitions: how many they share.
@@ -55,12 +55,13 @@ class Facts:
     period_s: float | None = None
 
 
-def facts(policy: Policy, workload: Workload, group: Group, period: Period | None) -> Facts | Unknown:
+def facts(client: Client, policy: Policy, workload: Workload, group: Group, period: Period | None) -> Facts | Unknown:
     """Return what is known of a group at a moment, or why that is too little.
 
     Who does not say how he rebalances is taken for eager, which costs most.
 
     Args:
+        client: the card of its library, as it is in a group of this kind.
         policy: of the group.
         workload: its pods.
         group: as it last stood still.
@@ -77,7 +78,7 @@ def facts(policy: Policy, workload: Workload, group: Group, period: Period | Non
             ),
         )
     return Facts(
-        client=policy.library,
+        client=client.name,
         rebalancing=_rebalancing(group),
         members=len(group.members),
         partitions=group.partitions,
