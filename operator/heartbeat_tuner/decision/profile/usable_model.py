@@ -13,9 +13,9 @@ from typing import Final
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
-from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, GroupModel, Unfitted, Unreadable
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, GroupModel, QuantityModel, Unfitted, Unreadable
 from heartbeat_tuner.tails.histogram import SCHEMA
-from heartbeat_tuner.tails.model import Rejected
+from heartbeat_tuner.tails.model import Rejected, RejectionReason
 
 MAX_AGE: Final = timedelta(days=7)
 """Counted from the end of the newest day that a model rests on: a value is then worth half."""
@@ -25,6 +25,9 @@ LEAST_DAYS: Final = 1.0
 
 USED: Final = (ABSENCE, POLL_GAP)
 """What a decision looks up."""
+
+_FEW: Final = frozenset({RejectionReason.NO_VALUES, RejectionReason.TOO_FEW_VALUES})
+"""Too little for a tail: how rarely members were away is known all the same."""
 
 
 def chosen(candidates: Sequence[Fitted | Unreadable], policy: Policy, *, now: datetime) -> Fitted | Unfitted:
@@ -92,7 +95,7 @@ def _unfounded(model: GroupModel, name: str) -> str:
     used = {quantity: model.quantities[quantity] for quantity in USED if quantity in model.quantities}
     if not used:
         return f"{name} says nothing of absences and poll gaps"
-    if all(quantity_model.law is None for quantity_model in used.values()):
+    if all(_does_not_fit(quantity_model) for quantity_model in used.values()):
         why = "; ".join(
             f"{what}: {quantity_model.tail}"
             for what, quantity_model in used.items()
@@ -100,3 +103,8 @@ def _unfounded(model: GroupModel, name: str) -> str:
         )
         return f"{name} has no tail that fits ({why})"
     return ""
+
+
+def _does_not_fit(quantity: QuantityModel) -> bool:
+    """Whether what was seen of a quantity follows no law."""
+    return quantity.law is None and not (isinstance(quantity.tail, Rejected) and quantity.tail.reason in _FEW)

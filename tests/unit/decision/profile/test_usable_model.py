@@ -108,6 +108,13 @@ def test_each_refusal_says_why(changes: dict[str, Any], sentence: str) -> None:
     assert chosen(found) == Unfitted(sentence, found.model.until)
 
 
+@pytest.mark.parametrize("reason", [RejectionReason.NO_VALUES, RejectionReason.TOO_FEW_VALUES])
+def test_a_group_whose_members_were_hardly_ever_away_has_a_model(reason: RejectionReason) -> None:
+    """How rarely they were is known, be there a law of it or not; also where gaps between polls are not exported."""
+    few = fitted.quantity(values=2, tail=Rejected(reason, "2 independent values, at least 30 wanted"))
+    assert isinstance(chosen(fitted.fitted(quantities={"absence": few})), Fitted)
+
+
 def test_a_model_grows_old_to_the_day() -> None:
     """Seven days after its newest day has ended."""
     ends = NOW.replace(hour=0) + 7 * DAY
