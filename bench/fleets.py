@@ -6,6 +6,9 @@ load swings mildly over the day. `holdout` has the same mix of kinds from anothe
 groups is lognormal, Weibull, a mixture of three scales, lognormal in bursts, or lognormal under a load that swings
 strongly. Nothing may be tuned by looking at it.
 
+`at_broker` adds groups of other clients that have their S and H at the broker: librdkafka's (KIP-848), Kafka Streams'
+(KIP-1071) and share groups (KIP-932), 7 % each, of the kinds that KIP-848 groups of Java have.
+
 What is drawn for one group (LN(m, s) is lognormal with median m; a rate per member and day unless said):
 
 | what | drawn |
@@ -120,6 +123,12 @@ _FLEETS: Final[Mapping[str, _Rules]] = {
 
 NAMES: Final = tuple(_FLEETS)
 
+AT_BROKER: Final = ("confluent-kafka-python-kip848", "streams-kip1071", "share")
+"""Whose groups `at_broker` draws."""
+
+_SHARE_AT_BROKER: Final = 0.07
+_KINDS_AT_BROKER: Final = (Kind.CLEAN, Kind.GC, Kind.THROTTLED, Kind.SLOW, Kind.DEPLOYS)
+
 
 def fleet(name: str, groups: int = GROUPS, seed: int | None = None) -> Sequence[Group]:
     """Return a fleet, the same ones each time.
@@ -137,17 +146,40 @@ def fleet(name: str, groups: int = GROUPS, seed: int | None = None) -> Sequence[
     ]
 
 
+def at_broker(name: str, groups: int = GROUPS, seed: int | None = None) -> Sequence[Group]:
+    """Return the groups of `AT_BROKER` that go with a fleet, the same ones each time; numbered after its own.
+
+    Args:
+        name: of the fleet.
+        groups: how many the fleet has.
+        seed: of chance; None: the fleet's own.
+    """
+    rules = _FLEETS[name] if seed is None else dataclasses.replace(_FLEETS[name], seed=seed)
+    weights = np.array([_MIX[kind] for kind in _KINDS_AT_BROKER])
+    added = []
+    for place in range(len(AT_BROKER) * max(round(_SHARE_AT_BROKER * groups), 1)):
+        rng = np.random.default_rng([rules.seed, groups + place])
+        kind = _KINDS_AT_BROKER[int(rng.choice(weights.size, p=weights / weights.sum()))]
+        client = AT_BROKER[place % len(AT_BROKER)]
+        added.append(_group(f"{name}-{groups + place:04}", kind, rules.families, rng, client))
+    return added
+
+
 def _shuffled_kinds(groups: int, seed: int) -> Sequence[Kind]:
     ends = np.round(np.cumsum(list(_MIX.values())) * groups).astype(int)
     kinds = [kind for kind, size in zip(_MIX, np.diff(ends, prepend=0), strict=True) for _ in range(size)]
     return [kinds[place] for place in np.random.default_rng(seed).permutation(groups)]
 
 
-def _group(name: str, kind: Kind, families: Sequence[Family], rng: np.random.Generator) -> Group:
+def _group(
+    name: str, kind: Kind, families: Sequence[Family], rng: np.random.Generator, client: str | None = None
+) -> Group:
     family = families[int(rng.integers(len(families)))]
     swing = float(rng.uniform(0.5, 0.8) if family is Family.DIURNAL else rng.uniform(0.15, 0.4))
     burst = float(rng.uniform(0.1, 0.3)) if family is Family.BURSTS else None
     usual = _usual(kind, _Laws(family, rng), rng)
+    if client is not None:
+        usual = dataclasses.replace(usual, client=client, rebalancing=Rebalancing.CONSUMER)
     group = Group(name, kind, family, usual, usual, swing, burst)
     return dataclasses.replace(group, truth=over_the_day(group))
 

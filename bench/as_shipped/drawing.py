@@ -12,7 +12,10 @@ rules can be said in one line:
   in a join, and does not show.
 - KafkaJS' counters show that a member was removed; so do those of the other clients, where stops show no other way.
   What the absence outlasted is the session less half a period.
-- Gaps between polls show in full, but for KafkaJS.
+- Gaps between polls show in full, but for KafkaJS and share groups.
+- Nothing shows a fencing in a share group but the broker's descriptions, every 5 s: only of a member that is missing in
+  one, and not of all members at once. But its members' counters show that somebody joined again, also where a member
+  left for want of a poll, or others got the partitions of one that is down (`metrics.fencing_proof`).
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
 
@@ -41,7 +44,16 @@ from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import TIMES_S
 
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
-_COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java", "confluent-kafka-python"})
+_COUNT_EVICTIONS: Final = frozenset(
+    {"kafkajs", "java", "confluent-kafka-python", "confluent-kafka-python-kip848", "share"}
+)
+_DESCRIBED: Final = frozenset({"share"})
+"""Libraries whose evictions nothing shows but the broker's descriptions: of those a member has to be missing in one."""
+
+_DESCRIBED_EVERY_S: Final = 5.0
+"""How often the group watcher describes a group, as long as there are at most 300 of them."""
+
+_LOOKS_EVERY_S: Final = 60.0
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
@@ -91,7 +103,11 @@ class _Drawing:
         )
         limit = settings.max_poll_interval
         self._limit_s = None if limit is None else limit.total_seconds()
-        self._evicted: list[tuple[float, int]] = []
+        self._evicted: list[tuple[float, int, bool]] = []
+        """When, how many members together, and whether it shows."""
+        self._is_described = tables.library.name in _DESCRIBED
+        self._rejoined: set[int] = set()
+        """Hours in which others got the partitions of a member that is down, before its pod is back."""
         self._survived = rng.random(self._count) * self._period_s
         self._marks: dict[str, Marks] = {}
 
@@ -107,13 +123,15 @@ class _Drawing:
             absent = 1.0 - (1.0 - pauses) * (1.0 - handlers)
         self._absences(absent)
         if tables.library.name in _COUNT_EVICTIONS and not tables.shows_stops:
-            hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
+            shown = [(second, each) for second, each, shows in self._evicted if shows]
+            hours = np.array([second // HOUR_S - self._first for second, each in shown for _ in range(each)])
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
             self._marks[measured.EVICTION] = self._marked(*binned(hours, outlasted_s), members=profile.members)
         gaps, left = None, np.zeros(self._count, dtype=np.int64)
-        if tables.library.name in SHOW_POLLS:
+        if tables.library.name in SHOW_POLLS or self._is_described:
             gaps = self._longest(1.0 - (1.0 - handlers) * (1.0 - pauses))
-            self._marks[measured.POLL_GAP] = self._marked(*cells(gaps), members=profile.members)
+            if tables.library.name in SHOW_POLLS:
+                self._marks[measured.POLL_GAP] = self._marked(*cells(gaps), members=profile.members)
             if self._limit_s is not None:
                 left = gaps[:, np.searchsorted(MIDDLES_S, self._limit_s) :].sum(axis=1)
         started, deploys, crashes = self._starts()
@@ -170,13 +188,22 @@ class _Drawing:
         silences = values + self._rng.uniform(0.0, self._period_s, values.size)
         evicted = silences > self._session_s
         at_s = (self._first + hours[evicted] + self._rng.random(int(evicted.sum()))) * HOUR_S
-        self._evicted += [(float(second), each) for second in at_s]
+        shown = self._shown(silences[evicted], at_once=each == self._profile.members)
+        self._evicted += [(float(second), each, bool(shows)) for second, shows in zip(at_s, shown, strict=True)]
         survived = ~evicted
         # The record's silence lacks the beat that ends it; a block's lacks what scrapes leave open, too.
         np.maximum.at(self._survived, hours[survived], silences[survived] - self._period_s)
-        shown = self._beats.drawn(values, self._rng)
-        showing = survived & (shown > 0)
-        return hours[showing], shown[showing]
+        beats = self._beats.drawn(values, self._rng)
+        showing = survived & (beats > 0)
+        return hours[showing], beats[showing]
+
+    def _shown(self, silences: Array, *, at_once: bool) -> Array:
+        """Return which evictions show: where the broker describes them, of members that are missing for long enough."""
+        if not self._is_described:
+            return np.ones(silences.size, dtype=bool)
+        # If all members are missing at once, it may be an outage: then no eviction is certain.
+        chances = (silences - self._session_s) / _DESCRIBED_EVERY_S * (not at_once)
+        return np.asarray(self._rng.random(silences.size) < chances)
 
     def _events(self, process: FailureProcess) -> tuple[Whole, Array]:
         many = self._rng.poisson(process.per_day * self._factor * self._count / HOURS)
@@ -212,6 +239,9 @@ class _Drawing:
         away_s = np.array([0.0 if profile.surge else time for _, time in away])
         self._downtimes(measured.RESTART_DOWNTIME, np.array([hour for hour, _ in away], dtype=np.int64), away_s, 2)
         self._downtimes(measured.CRASH_DOWNTIME, hours, back, 1)
+        if self._is_described:
+            chances = (back - self._session_s) / _LOOKS_EVERY_S
+            self._rejoined = set(hours[rng.random(crashes) < chances].tolist())
         return started, deploys, crashes
 
     def _downtimes(self, name: str, hours: Whole, times_s: Array, open_ends: int) -> None:
@@ -252,10 +282,10 @@ class _Drawing:
         lost = self._life.lost_scrapes
         evicted: list[list[float]] = [[] for _ in range(self._count)]
         silent = [0] * self._count
-        for second, each in self._evicted:
+        for second, each, shows in self._evicted:
             place = min(int(second // HOUR_S) - self._first, self._count - 1)
             seen = each if not lost else int(self._rng.binomial(each, 1.0 - lost))
-            evicted[place] += [second] * seen
+            evicted[place] += [second] * seen * shows
             silent[place] += each
         begun: list[list[tuple[int, float]]] = [[] for _ in range(self._count)]
         for member, second in started:
@@ -263,7 +293,7 @@ class _Drawing:
         hours = []
         for place in range(self._count):
             longest = None
-            if gaps is not None:
+            if gaps is not None and not self._is_described:
                 some = np.flatnonzero(gaps[place])
                 longest = float(MIDDLES_S[some[-1]]) if some.size else 0.0
             hours.append(
@@ -275,6 +305,7 @@ class _Drawing:
                     tuple(sorted(begun[place], key=lambda start: start[1])),
                     place in deploys,
                     silent[place],
+                    joined_again=self._is_described and (silent[place] + left[place] > 0 or place in self._rejoined),
                 )
             )
         return hours

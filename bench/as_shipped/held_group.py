@@ -17,11 +17,12 @@ from bench.as_shipped.lives import Life
 from bench.as_shipped.surroundings import BROKER, START, address, described
 from bench.fleets import HOURS
 from bench.observed import period_s, settings_of
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.at_broker import group_changes, last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.domain.evidence import Pod, Record, Workload
+from heartbeat_tuner.domain.evidence import HiddenFencings, Pod, Record, Workload
 from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupWrite
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, Policy
@@ -39,6 +40,7 @@ from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 
 HOUR: Final = timedelta(hours=1)
 _ROLLOUT: Final = timedelta(minutes=5)
+_JOINED_AGAIN: Final = HiddenFencings("a member of the share group joined again", lasts=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +234,7 @@ class HeldGroup:
         since = min(now, max([now - RECORD_WINDOW, self._configured, *self._starts]))
         share = (now - since) / HOUR
         within = tuple(at_s for at_s in evicted_at_s if at_s >= since.timestamp())
-        left = round(seen.left * share)
+        left = 0 if self._group.kind == Protocol.SHARE else round(seen.left * share)
         span_s, period = (now - since).total_seconds(), self.period
         settled_s = span_s - SETTLING.total_seconds()
         rebalances = 2.0 * (len(within) + left) if settled_s > 0 else 0.0
@@ -254,6 +256,7 @@ class HeldGroup:
             counted_evictions=len(within),
             evicted_at_s=within,
             beats_timed_for=timedelta(seconds=span_s),
+            hidden=_JOINED_AGAIN if seen.joined_again else None,
         )
 
     def _note(self, hour: int, decision: Decision, change: LivenessSettings | None) -> None:

@@ -29,6 +29,7 @@ class Hour:
         started: member and second of the day of each pod that was started.
         deployed: whether the owner changed the pods' template.
         silent: how many were truly removed for silence: what metrics show may be less.
+        joined_again: whether members of a share group are seen to join again, and nothing shows why.
     """
 
     evicted_at_s: tuple[float, ...]
@@ -38,11 +39,12 @@ class Hour:
     started: tuple[tuple[int, float], ...]
     deployed: bool
     silent: int
+    joined_again: bool = False
 
     @property
     def is_quiet(self) -> bool:
         """Whether nobody was removed, left or started."""
-        return not (self.silent or self.left or self.started or self.deployed)
+        return not (self.silent or self.left or self.started or self.deployed or self.joined_again)
 
 
 @dataclasses.dataclass(frozen=True)

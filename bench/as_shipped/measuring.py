@@ -75,8 +75,8 @@ class Measured:
 
 
 def shipped(work: Work) -> Measured:
-    """Return what becomes of one of the fleets of `bench.fleets`."""
-    groups = fleets.fleet(work.name, work.groups, work.seed)
+    """Return what becomes of one of the fleets of `bench.fleets`, and of the groups at the broker that go with it."""
+    groups = [*fleets.fleet(work.name, work.groups, work.seed), *fleets.at_broker(work.name, work.groups, work.seed)]
     size = work.in_namespace or len(groups)
     lives = [Life(group, namespace=f"team-{number // size}") for number, group in enumerate(groups)]
     return of_lives(work, [life for life in lives if work.client in {"", life.group.truth.client}])

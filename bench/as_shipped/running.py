@@ -20,7 +20,7 @@ from bench.as_shipped.held_group import HeldGroup
 from bench.as_shipped.hours import Stretch
 from bench.as_shipped.lives import Life
 from bench.as_shipped.surroundings import START, policy_of
-from bench.fleets import HOURS, Kind
+from bench.fleets import AT_BROKER, HOURS, Kind
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.profile import usable_model
 from heartbeat_tuner.fitting.models import model_estimate
@@ -61,8 +61,8 @@ class Running:
         policies = [(life, policy_of(life)) for life in lives]
         self.refused = [life for life, policy in policies if policy is None]
         self.groups = [HeldGroup(life, policy) for life, policy in policies if policy is not None]
-        # Those with librdkafka come last: the draws of all others are those of the time before it could be tuned.
-        drawn = sorted(self.groups, key=lambda held: held.life.group.kind is Kind.LIBRDKAFKA)
+        # Groups that the fleets got later come last: the draws of all others are as they were.
+        drawn = sorted(self.groups, key=_came)
         self._watches = {
             held.life.name: Watch(held.life, np.random.default_rng([plan.seed, number]))
             for number, held in enumerate(drawn)
@@ -113,6 +113,12 @@ class Running:
             model.group: Fitted(model.group, group_model.keeping(model, _model(before.get(model.group))))
             for model in fitted
         }
+
+
+def _came(held: HeldGroup) -> int:
+    if held.life.group.truth.client in AT_BROKER:
+        return 2
+    return int(held.life.group.kind is Kind.LIBRDKAFKA)
 
 
 def _model(fitted: Fitted | None) -> GroupModel | None:

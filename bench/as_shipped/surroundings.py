@@ -30,8 +30,17 @@ from heartbeat_tuner.models.failure_profile import Rebalancing
 START: Final = datetime(2026, 1, 5, tzinfo=UTC)
 """Day 0, a Monday."""
 
-_LIBRARIES: Final = {"java-kip848": "java"}
-"""What a policy calls the library of a group that speaks the consumer protocol."""
+_LIBRARIES: Final = {
+    "java-kip848": "java",
+    "confluent-kafka-python-kip848": "confluent-kafka-python",
+    "streams-kip1071": "streams",
+    "share": "confluent-kafka-python",
+}
+"""What a policy calls the library of a group that has its values at the broker. Consumers of share groups are on
+librdkafka, with its counters: those of Java export nothing that would let a session be shortened."""
+
+_KINDS: Final = {"streams-kip1071": "streams", "share": "share"}
+"""What the keys of such a group begin with, where that is not `consumer`."""
 
 _SESSIONS, _INTERVALS = policies.AT_BROKER[Setting.SESSION_TIMEOUT], policies.AT_BROKER[Setting.HEARTBEAT_INTERVAL]
 _BOUNDS: Final = ConsumerBounds(
@@ -41,7 +50,14 @@ _BOUNDS: Final = ConsumerBounds(
     _INTERVALS.max or CONSUMER_INTERVAL_DEFAULT,
 )
 BROKER: Final = Cluster(
-    3, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, consumer=_BOUNDS, alters_groups=True, group_version=1
+    3,
+    DEFAULT_MIN_SESSION,
+    DEFAULT_MAX_SESSION,
+    consumer=_BOUNDS,
+    streams=_BOUNDS,
+    share=_BOUNDS,
+    alters_groups=True,
+    group_version=1,
 )
 """It lets the operator write into groups' configurations, and allows there what it allows classic groups."""
 
@@ -103,4 +119,5 @@ def described(life: Life) -> Group:
         consumer_protocol=is_modern,
         config=GroupConfig(now.session_timeout, now.heartbeat_interval) if is_modern else None,
         assignor="cooperative-sticky" if truth.rebalancing is Rebalancing.COOPERATIVE else "range",
+        kind=_KINDS.get(truth.client, "consumer"),
     )
