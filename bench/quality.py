@@ -29,9 +29,9 @@ All that is of the engine alone. What a user gets is in `shipped`: the same flee
 own `decide`, hour by hour, with a policy that sets nothing but the mode Apply (`bench.as_shipped`). Nobody has watched
 the groups before, and each night what metrics showed under the values then in force is fitted. After 1, 14 and 30 days
 (`1d`, `14d`, `30d`) the values in force are judged, not what is recommended. Groups whose library exports too little to
-be tuned by it are `refused`, and in no figure. Groups of the consumer protocol (KIP-848) get S and H at the broker,
-without a restart, and M in their pods; it was given the bounds of classic groups, and each consumer has a rebalance
-listener.
+be tuned by it are `refused`, and in no figure. Those of KIP-848, of Kafka Streams' protocol and share groups get S and
+H at the broker, without a restart, and M in their pods; it was given the bounds of classic groups, and each consumer
+has a rebalance listener. The latter two, and those of librdkafka in KIP-848, are added to the fleet for this part.
 
 - `captured_share`, `oracle_median`, `oracle_p90`: as above, with the same oracle, whose session may be of any length.
   `captured_share_without_top5` leaves out the 5 % of the groups in which most can be saved;

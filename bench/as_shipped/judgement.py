@@ -33,8 +33,7 @@ class Yardstick:
         oracle: of who knows the truth, with a session as long as it likes; the defaults where nothing meets the
             objective.
         feasible: whether anything does.
-        attainable: the same within the objective's detection time and, of groups of the consumer protocol, with the
-            client's own limits as they are; where nothing meets that, the safest values.
+        attainable: the same within the objective's detection time; where nothing meets that, the safest values.
         is_attainable: whether anything meets the whole objective.
     """
 

@@ -117,12 +117,15 @@ def threads(sandbox: Sandbox) -> Iterator[Team]:
 
 
 @pytest.fixture
-def late(sandbox: Sandbox) -> Iterator[Team]:
-    """A team of Java consumers whose handlers take longer than max.poll.interval.ms; nothing is wrong at the broker."""
+def late(sandbox: Sandbox) -> Iterator[tuple[Team, Team]]:
+    """Java consumers, and Kafka Streams, whose handlers outlast max.poll.interval.ms; all is well at the broker."""
     with ExitStack() as started:
-        team = started.enter_context(nervous(sandbox, "broker-side-late", "java", WIDE, hasty=True))
-        started.enter_context(Trickle(sandbox.kafka.bootstrap, team.name, every_s=0.5))
-        yield team
+        java = started.enter_context(nervous(sandbox, "broker-side-late", "java", WIDE, hasty=True))
+        threads = nervous(sandbox, "late-streams", "streams", WIDE_STREAMS, protocol="streams", hasty=True)
+        streams = started.enter_context(threads)
+        for team in (java, streams):
+            started.enter_context(Trickle(sandbox.kafka.bootstrap, team.name, every_s=0.5))
+        yield java, streams
 
 
 @contextmanager
@@ -375,38 +378,48 @@ def left(heartbeats: list[Heartbeat]) -> int:
     return sum(1 for beat in heartbeats if beat.generation_id == LEAVING)
 
 
-def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(late: Team, altering: Operator) -> None:
+def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(
+    late: tuple[Team, Team], altering: Operator
+) -> None:
     """Members leave though they beat: M is the clients', and is raised with a rollout; the broker keeps its values."""
-    log, began_s = RequestLog(late.sandbox.kafka.request_log), time.time()
-    late.await_rolled_out(timeout_s=200)
-    late.await_available(late.name)
+    log, began_s = RequestLog(late[0].sandbox.kafka.request_log), time.time()
+    for team in late:
+        team.await_rolled_out(timeout_s=200)
+        team.await_available(team.name)
     time.sleep(SETTLING_S)
     cured_s = time.time()
     time.sleep(QUIET_S)
     assert altering.process.alive()
-    ended_s, status = time.time(), late.status()
+    ended_s, statuses = time.time(), [team.status() for team in late]
     time.sleep(AUDIT_LAG_S)
 
     records = log.read_new()
-    before, after = (beats(records, late, *window) for window in ((began_s, cured_s), (cured_s, ended_s)))
-    row: dict[str, Any] = {
-        "group_type": "consumer",
-        "client": "java",
-        "purpose": "handlers outlast maxPollInterval",
-        "changed": {name: status["applied"][kind]["maxPollInterval"] for name, kind in BEFORE_AND_AFTER.items()},
-        "rollouts": len(late.operator_writes("deployments")),
-        "left_before": left(before),
-        "left_after": left(after),
-    }
-    row["ok"] = row["left_before"] >= REPLICAS and (row["rollouts"], row["left_after"]) == (1, 0)
-    noted_rows([row])
-    assert row["ok"], str(row)  # whole: pytest shortens a dictionary
-    assert row["changed"] == {"before": "5s", "after": "5m"}
-    assert not late.env().keys() & {"KAFKA_SESSION_TIMEOUT_MS", "KAFKA_HEARTBEAT_INTERVAL_MS"}
-    assert configured(late) == WIDE
-    assert "groupConfig" not in status
-    report = [message for _, reason, message in late.events() if reason == "PollGapExceedsLimit"]
-    assert "maxPollInterval is a setting of the clients: it is set in the pods" in report[0]
+    rows: list[dict[str, Any]] = []
+    for team, status, (kind, client) in zip(
+        late, statuses, (("consumer", "java"), ("streams", "streams")), strict=True
+    ):
+        before, after = (beats(records, team, *window) for window in ((began_s, cured_s), (cured_s, ended_s)))
+        changed = {name: status["applied"][values]["maxPollInterval"] for name, values in BEFORE_AND_AFTER.items()}
+        row: dict[str, Any] = {
+            "group_type": kind,
+            "client": client,
+            "purpose": "handlers outlast maxPollInterval",
+            "changed": changed,
+            "rollouts": len(team.operator_writes("deployments")),
+            "left_before": left(before),
+            "left_after": left(after),
+        }
+        row["ok"] = row["left_before"] >= REPLICAS and (row["rollouts"], row["left_after"]) == (1, 0)
+        rows.append(row)
+    noted_rows(rows)
+    assert all(row["ok"] for row in rows), str(rows)  # whole: pytest shortens a dictionary
+    assert [row["changed"] for row in rows] == [{"before": "5s", "after": "5m"}] * len(rows)
+    for team, status, values in zip(late, statuses, (WIDE, WIDE_STREAMS), strict=True):
+        assert not team.env().keys() & {"KAFKA_SESSION_TIMEOUT_MS", "KAFKA_HEARTBEAT_INTERVAL_MS"}
+        assert configured(team) == values
+        assert "groupConfig" not in status
+        report = [message for _, reason, message in team.events() if reason == "PollGapExceedsLimit"]
+        assert "maxPollInterval is a setting of the clients: it is set in the pods" in report[0]
 
 
 def lowered(

@@ -26,8 +26,11 @@ def fixed(group: Group, free: frozenset[Setting]) -> frozenset[Setting]:
 
 
 def poll_limit_is_clients(group: Group) -> bool:
-    """Whether S and H of a group are its configuration at the broker, and M is its clients'."""
-    return group.kind == Protocol.CONSUMER and group.consumer_protocol and group.config is not None
+    """Whether S and H of a group are its configuration at the broker, and M is its clients' and known to be in force.
+
+    Nothing shows how far apart polls of a share group's members are.
+    """
+    return group.kind != Protocol.SHARE and group.consumer_protocol and group.config is not None
 
 
 def intervals(cluster: Cluster) -> Range:

@@ -302,13 +302,25 @@ def test_an_answer_to_all_that_leaves_the_limit_alone_is_the_broker_s() -> None:
     assert client_poll_limit.chosen(inputs.group, now, *asked, may_write=True).target == session
 
 
-@pytest.mark.parametrize("kind", [Protocol.STREAMS, Protocol.SHARE])
-def test_other_kinds_of_groups_keep_their_limit(kind: Protocol) -> None:
-    """What late polls of Streams or of a share group show was not measured."""
+def test_share_groups_keep_their_limit() -> None:
+    """Nothing shows how far apart polls of their members are."""
     inputs = case("poll-gaps")
-    group = dataclasses.replace(inputs.group, kind=kind)
+    group = dataclasses.replace(inputs.group, kind=Protocol.SHARE)
     assert not group_bounds.poll_limit_is_clients(group)
     assert decide(dataclasses.replace(inputs, group=group)).to_apply is None
+
+
+def test_the_limit_of_kafka_streams_in_a_group_of_its_own_protocol_is_cured_in_the_pods() -> None:
+    """A thread that polls late shows lost tasks and a poll gap, as a consumer shows lost partitions and one."""
+    inputs = case("poll-gaps")
+    inputs = dataclasses.replace(
+        inputs,
+        policy=dataclasses.replace(inputs.policy, library="streams"),
+        group=dataclasses.replace(inputs.group, kind=Protocol.STREAMS),
+    )
+    decision = decide(inputs)
+    assert decision.finding.reason is Reason.POLL_GAP_EXCEEDS_LIMIT
+    assert writes(inputs, decision) == OF_CLIENT
 
 
 def test_without_the_group_s_configuration_nothing_is_asked_apart() -> None:
