@@ -50,11 +50,18 @@ class GroupConfig:
         session_timeout: in force, as far as the broker says.
         heartbeat_interval: in force, as far as the broker says.
         overrides: what of it is set for the group itself.
+        record_lock: for how long a record of a share group is locked for the member that was handed it; None in other
+            groups, and where the broker does not show it.
     """
 
     session_timeout: timedelta
     heartbeat_interval: timedelta
     overrides: GroupOverrides = GroupOverrides()
+    record_lock: timedelta | None = None
+
+    def fences_as(self, other: "GroupConfig | None") -> bool:
+        """Whether members are fenced by the same values: how long records are locked is no matter of that."""
+        return other is not None and dataclasses.replace(self, record_lock=other.record_lock) == other
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from confluent_kafka.admin import ConfigSource
 
 from heartbeat_tuner.adapters.kafka.kafka_client import plain
 from heartbeat_tuner.adapters.kafka.kafka_reading import NoAnswerError
+from heartbeat_tuner.clients.java_groups import RECORD_LOCK
 from heartbeat_tuner.domain.kafka_groups import (
     ConsumerBounds,
     Group,
@@ -82,7 +83,7 @@ class ClusterAnswers:
         session, interval = times
         own = (ConfigSource(entries[name].source) is ConfigSource.GROUP_CONFIG for name in names)
         overrides = (time if is_own else None for time, is_own in zip(times, own, strict=True))
-        return GroupConfig(session, interval, GroupOverrides(*overrides))
+        return GroupConfig(session, interval, GroupOverrides(*overrides), _time_of(entries.get(RECORD_LOCK)))
 
     def broker_times(self, future: Future[Any]) -> tuple[timedelta, ...] | str:
         """Return the shortest and the longest session that a broker accepts, or why they cannot be read."""
@@ -197,6 +198,11 @@ def _group(description: Any) -> Group | None:
         assignor=assignor,
         coordinator=coordinator,
     )
+
+
+def _time_of(entry: Any) -> timedelta | None:
+    """Return a time of a configuration that may do without it; None where it is not shown."""
+    return None if entry is None or entry.value is None else timedelta(milliseconds=int(entry.value))
 
 
 def _group_option(group_id: str) -> str:

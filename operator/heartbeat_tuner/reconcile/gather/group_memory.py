@@ -75,7 +75,7 @@ class GroupMemory:
         )
         if group.partitions:
             self.settled = group
-        if group.config is not None and group.config != self.config:
+        if group.config is not None and not group.config.fences_as(self.config):
             self.config, self.config_since = group.config, at
 
     def follow(self, look: GroupLook, witnesses: Witnesses) -> tuple[FollowedChange | None, EvictionHistory | None]:

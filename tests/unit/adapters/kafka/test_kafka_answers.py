@@ -168,6 +168,20 @@ def test_a_groups_values_that_cannot_be_read_are_no_values() -> None:
     assert "--operation DescribeConfigs --group orders" in denied
 
 
+@pytest.mark.parametrize(("shown", "lock"), [("20000", timedelta(seconds=20)), (None, None), ("", None)])
+def test_a_share_groups_lock_is_read_where_the_broker_shows_it(shown: str | None, lock: timedelta | None) -> None:
+    """The two times of a fencing are known all the same: where it is hidden, or the broker has no such key."""
+    default = ConfigSource.DEFAULT_CONFIG.value
+    entries = {
+        "share.session.timeout.ms": SimpleNamespace(value="45000", source=default),
+        "share.heartbeat.interval.ms": SimpleNamespace(value="5000", source=default),
+    }
+    if shown != "":
+        entries["share.record.lock.duration.ms"] = SimpleNamespace(value=shown, source=default)
+    found = ANSWERS.group_config("orders", "share", answered(entries))
+    assert found == GroupConfig(timedelta(seconds=45), timedelta(seconds=5), record_lock=lock)
+
+
 def consumer_entries(*times_ms: int) -> Future[Any]:
     """Return a broker's bounds of S and H for groups of the consumer protocol."""
     settings = ("session.timeout", "heartbeat.interval")

@@ -29,6 +29,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.gather.cluster_looks import IN_A_CYCLE
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 from heartbeat_tuner.reconcile.series import reading_plan
 from heartbeat_tuner.reconcile.series.reading_plan import OF_CONSUMER_PROTOCOL, READ
@@ -278,6 +279,18 @@ async def test_what_the_broker_prescribes_is_what_is_set() -> None:
     current = (await situation_of(stage, worlds.policy())).workload.current
     assert current is not None
     assert current.settings == worlds.settings("45s", "5s", "5s")
+
+
+def test_a_lock_that_somebody_changes_forgets_no_fencing() -> None:
+    """A record begins where S or H were changed; how long records are locked fences nobody."""
+    memory, workload, at = GroupMemory(), worlds.workload(), worlds.NOW
+    config = GroupConfig(worlds.seconds(45), worlds.seconds(5), record_lock=worlds.seconds(30))
+    longer = dataclasses.replace(config, record_lock=worlds.seconds(60))
+    other = dataclasses.replace(longer, session_timeout=worlds.seconds(50))
+    for minutes, seen, since in ((0, config, 0), (1, longer, 0), (2, other, 2)):
+        group = dataclasses.replace(worlds.group(), consumer_protocol=True, kind="share", config=seen)
+        memory.see(workload, group, (), at=at + minutes * stages.MINUTE)
+        assert memory.config_since == at + since * stages.MINUTE
 
 
 async def test_a_quantity_is_asked_once_whatever_it_is_called() -> None:
