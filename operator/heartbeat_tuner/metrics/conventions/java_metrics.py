@@ -238,6 +238,22 @@ KIP714: Final = Convention(
     lingers=True,
 )
 
+_OF_SHARE_GROUPS: Final = frozenset({Quantity.POLL_GAP_MAX, Quantity.POLL_AGE})
+
+SHARE_POLLS: Final = Convention(
+    name="jmx-exporter-share",
+    title="the JMX exporter with its default rule, on a share consumer",
+    libraries=("java", "spring"),
+    client_label="client_id",
+    with_labels=frozenset({"client_id"}),
+    metrics=tuple(
+        metric
+        for metric in _metrics(lambda _, attribute: f"kafka_consumer_consumer_share_metrics_{attribute}", ("",))
+        if metric.quantity in _OF_SHARE_GROUPS
+    ),
+)
+"""Of a share consumer nothing but its polls is read: none of its metrics shows a fencing (docs/design/0019)."""
+
 CONVENTIONS: Final = (
     JMX_EXPORTER,
     CONNECT_WORKER,

@@ -16,6 +16,9 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     *librdkafka_metrics.CONVENTIONS,
 )
 
+READ: Final = (*CONVENTIONS, java_metrics.SHARE_POLLS)
+"""Those that may be read: what shows the polls of share consumers tells nothing else of a group."""
+
 OF_GROUPS: Final = tuple(
     convention
     for convention in CONVENTIONS
@@ -55,6 +58,13 @@ def read_for(name: str) -> tuple[Convention, ...]:
     if name in watched_groups.WITHOUT_EXPORTER:
         return (*of_library(name), watched_groups.GROUP_WATCHER)
     return of_library(name)
+
+
+@functools.cache
+def asked_for(name: str) -> tuple[Convention, ...]:
+    """Return the conventions that are asked for to know a library's groups of any kind."""
+    shares = (java_metrics.SHARE_POLLS,) if name in java_metrics.SHARE_POLLS.libraries else ()
+    return (*read_for(name), *shares)
 
 
 def measured_as(name: str) -> str:

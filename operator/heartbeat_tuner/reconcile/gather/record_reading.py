@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, say
-from heartbeat_tuner.metrics import client_versions, record
+from heartbeat_tuner.metrics import client_versions, record, share_polls
 from heartbeat_tuner.metrics.conventions import custom, known_conventions, librdkafka_metrics, watched_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.group_events import member_changes
@@ -95,9 +95,10 @@ class RecordReader:
             config_since: since when the broker prescribes what it does; None where that is the client's own.
         """
         maps = policy.naming.maps
-        by_convention = self._read_of(policy, group)
-        if isinstance(by_convention, Unknown):
-            return by_convention
+        read = self._read_of(policy, group)
+        if isinstance(read, Unknown):
+            return read
+        by_convention = _of_share(read) if group.kind == Protocol.SHARE else read
         candidates = _candidates(policy, group, by_convention)
         read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
         starts = [pod.started for pod in workload.pods]
@@ -121,16 +122,13 @@ class RecordReader:
         if isinstance(measured, Unknown):
             return measured
         versions = client_versions.of_pods(observed, convention, [pod.name for pod in workload.pods])
-        proven = _as_far_as_exported(measured, workload, group)
+        proven = _with_polls(_as_far_as_exported(measured, workload, group), workload, group, read)
         return dataclasses.replace(proven, as_described=convention not in candidates, client_versions=versions)
 
     def _read_of(self, policy: Policy, group: Group) -> mapped.Read:
         """Return what was read of a policy's group, by convention, or why it is not known."""
         if not policy.naming.maps:
-            observed = self._reader.of(policy)
-            if isinstance(observed, Unknown) or group.kind != Protocol.SHARE:
-                return observed
-            return _of_share(observed)
+            return self._reader.of(policy)
         if group.kind == Protocol.SHARE:
             return Unknown(Reason.NO_SERIES, say(_MAPS_SHARE, group=policy.group_id))
         return self._mapped[policy.key]
@@ -177,9 +175,17 @@ def _of_share(by_convention: Mapping[Convention, Observed]) -> Mapping[Conventio
     """Return what is observed of a share group: what the broker shows, beside the counters of its clients, if any."""
     counted = by_convention.get(librdkafka_metrics.COUNTERS, {})
     described = by_convention.get(watched_groups.GROUP_WATCHER, {})
-    if not any(counted.values()):
+    if not any(counted.get(quantity) for quantity in librdkafka_metrics.SHARE.needed):
         return {watched_groups.GROUP_WATCHER: described}
     return {librdkafka_metrics.SHARE: {**counted, **described}}
+
+
+def _with_polls(seen: Record, workload: Workload, group: Group, read: Mapping[Convention, Observed]) -> Record:
+    """Return a record with how far apart members of a share group poll, which its evictions are not counted by."""
+    if group.kind != Protocol.SHARE:
+        return seen
+    gap = share_polls.longest_gap(read, workload.pods, since=seen.since)
+    return dataclasses.replace(seen, longest_poll_gap=gap)
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:

@@ -62,7 +62,7 @@ class MetricsReader:
 
     def __init__(self, metrics: MetricsSource) -> None:
         self._metrics = metrics
-        self._kept = KeptSeries(known_conventions.CONVENTIONS)
+        self._kept = KeptSeries(known_conventions.READ)
         self._coverage = SpanCoverage()
         self._libraries: Collection[str] = ()
         self._sizes: dict[tuple[Quantity, str], Size] = {}

@@ -155,12 +155,12 @@ def of_policy(policy: Policy) -> list[Quantity]:
 @functools.cache
 def needs(library: str, quantity: Quantity) -> bool:
     """Whether a record of a library's consumers is made of a quantity."""
-    return bool(known_conventions.names(known_conventions.read_for(library), quantity))
+    return bool(known_conventions.names(known_conventions.asked_for(library), quantity))
 
 
 def query(quantity: Quantity, libraries: Collection[str], namespaces: Collection[str], *, window_s: float) -> str:
     """Return the query that reads a quantity, by all names that these libraries' exporters may give it."""
-    conventions = [convention for name in libraries for convention in known_conventions.read_for(name)]
+    conventions = [convention for name in libraries for convention in known_conventions.asked_for(name)]
     return queries.raw(
         known_conventions.names(conventions, quantity),
         namespaces=namespaces,

@@ -231,6 +231,67 @@ async def test_a_member_that_exports_nothing_beside_those_that_do_is_no_proof() 
     assert "2 members at the address of one pod, and at most 1" in record.hidden.message
 
 
+def share_polls(metric: str, value: float, *, pod: str = "orders-0", group: str = "orders") -> Series:
+    """Return what the JMX exporter shows of a share consumer's polls, once a quarter of a minute."""
+    labels = {
+        "__name__": f"kafka_consumer_consumer_share_metrics_{metric}",
+        "namespace": "shop",
+        "pod": pod,
+        "client_id": f"consumer-{group}-1",
+    }
+    times = [NOW - 3 * HOUR + number * MINUTE / 4 for number in range(720)]
+    return Series.from_raw(labels, [(at.timestamp(), value) for at in times])
+
+
+JAVA = dataclasses.replace(worlds.policy(), library="java")
+
+
+async def test_java_shows_how_far_apart_members_of_a_share_group_poll() -> None:
+    """In milliseconds, and of a poll that is not over in seconds; of other groups and pods nothing counts."""
+    short, others = share_polls("time_between_poll_max", 105.0), share_polls("time_between_poll_max", 9e6, pod="gone-0")
+    foreign = share_polls("time_between_poll_max", 9e6, group="other")
+    never = share_polls("time_between_poll_avg", 9e6)
+    shown = [*watched(), short, others, foreign, never]
+    for more, gap_s in (([], 0.105), ([share_polls("last_poll_seconds_ago", 42.0, pod="orders-1")], 42.0)):
+        record = await record_at_broker([*shown, *more], "share", JAVA)
+        assert isinstance(record, Record)
+        assert record.longest_poll_gap == worlds.seconds(gap_s)
+        assert (record.evictions, record.as_described) == (0, False)
+        assert record.hidden is not None
+
+
+async def test_a_share_group_without_polls_shows_no_gap() -> None:
+    """Unknown stays unknown, and a consumer of another kind in the same pod tells nothing."""
+    own = {"__name__": "kafka_consumer_consumer_metrics_time_between_poll_max"}
+    beside = share_polls("time_between_poll_max", 9e6)
+    beside = Series({**beside.labels, **own}, beside.samples)
+    for shown in ([], [beside]):
+        record = await record_at_broker([*watched(*FOUR), *shown], "share", JAVA)
+        assert isinstance(record, Record)
+        assert (record.evictions, record.longest_poll_gap) == (4, None)
+
+
+async def test_polls_alone_make_no_record() -> None:
+    """They show no fencing: what the broker shows is missing, and that is said."""
+    polls = share_polls("last_poll_seconds_ago", 42.0)
+    for kind in ("share", "consumer"):
+        record = await record_at_broker([polls], kind, JAVA)
+        assert isinstance(record, Unknown)
+        assert record.reason is Reason.NO_SERIES
+
+
+async def test_members_on_librdkafka_show_how_far_apart_they_poll() -> None:
+    """By the counters of their own, whichever language they are written in."""
+    policy = dataclasses.replace(worlds.policy(), library="confluent-kafka-python")
+    polls = share_polls("last_poll_seconds_ago", 42.0)
+    own = {"__name__": "librdkafka_group_poll_gap_max_seconds", "group_id": "orders"}
+    polls = Series({**polls.labels, **own}, polls.samples)
+    for counted in ([], librdkafka(joined_at=NOW - 2 * HOUR)):
+        record = await record_at_broker([*watched(), *counted, polls], "share", policy)
+        assert isinstance(record, Record)
+        assert record.longest_poll_gap == worlds.seconds(42)
+
+
 async def test_metrics_that_a_policy_names_are_no_word_on_a_share_group() -> None:
     """A client's counters that stand still prove nothing there, by whatever name."""
     named = dataclasses.replace(worlds.policy(), naming=Naming(labels={"pod": "pod"}))
