@@ -240,8 +240,9 @@ def _prescribed(section: _Section) -> GroupConfig | None:
     own = section.section("ownValues")
     overrides = GroupOverrides(own.time("sessionTimeout"), own.time("heartbeatInterval"))
     own.end()
+    lock = section.time("recordLock")
     section.end()
-    return None if session is None or interval is None else GroupConfig(session, interval, overrides)
+    return None if session is None or interval is None else GroupConfig(session, interval, overrides, lock)
 
 
 def _stranger(member: Mapping[str, str]) -> Member:

@@ -212,6 +212,7 @@ PIPELINE: Final = Pipeline(
         reviews.promises_are_held_to_what_was_counted,
         reviews.objective_is_shown_to_be_met,
         reviews.outlook_is_told,
+        reviews.outlasted_locks_are_told,
         reviews.static_ids_are_weighed,
     ),
 )

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision.at_broker import record_locks
 from heartbeat_tuner.decision.derived import Derived, question_of
 from heartbeat_tuner.decision.evictions import expected_evictions, objective_proof
 from heartbeat_tuner.decision.evictions.objective_proof import CountedEvictions
@@ -77,6 +78,14 @@ def outlook_is_told(inputs: DecisionInput, decision: Decision, derived: Derived)
     outlook = join("", (expected, decision.outlook))
     advice = join(". ", (decision.advice, _disturbance(inputs, decision)))
     return dataclasses.replace(decision, outlook=outlook, advice=advice)
+
+
+def outlasted_locks_are_told(inputs: DecisionInput, decision: Decision, _derived: Derived) -> Decision:
+    """Say where members of a share group handle records for longer than they are locked, whichever step decided."""
+    record = inputs.record
+    if isinstance(record, Unknown):
+        return decision
+    return record_locks.told(inputs.group, record, inputs.client, decision)
 
 
 def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:

@@ -41,6 +41,7 @@ class Reason(enum.StrEnum):
     # Feasible, Recommended
     CADENCE_EXCEEDS_SESSION = "CadenceExceedsSession"  # the time between heartbeats is longer than the session timeout
     POLL_GAP_EXCEEDS_LIMIT = "PollGapExceedsLimit"  # handlers take longer than max.poll.interval.ms allows
+    POLL_GAP_EXCEEDS_LOCK = "PollGapExceedsLock"  # a share group's handlers take longer than its records are locked
     UNSTABLE = "Unstable"  # the group spends more than 5 % of its time in rebalances
     DANGER = "Danger"  # live members are evicted more often than the objective allows
     CONSUMER_PROTOCOL = "ConsumerProtocol"  # the group's session and heartbeat are set at the broker
@@ -134,6 +135,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.METRICS_STALE: "Check that Prometheus scrapes the pods; a stopped consumer has no new samples.",
         Reason.CADENCE_EXCEEDS_SESSION: "Set the recommended values, or use mode `Apply`.",
         Reason.POLL_GAP_EXCEEDS_LIMIT: "Set the recommended values, or make handlers faster.",
+        Reason.POLL_GAP_EXCEEDS_LOCK: "Take fewer records per poll, or [lock them longer](../how-to/broker-side.md).",
         Reason.UNSTABLE: "Set the recommended values. Look for rollouts, autoscaling and crashes, too.",
         Reason.DANGER: "Set the recommended values, or use mode `Apply`.",
         Reason.CONSUMER_PROTOCOL: "Read the message; [tune at the broker](../how-to/broker-side.md) says more.",
