@@ -5,15 +5,18 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from sandbox import network
+from sandbox import commands, network
 from sandbox.consumers import java_command, kafkajs_command
 from sandbox.kafka import Kafka
 from sandbox.processes import Process
 from sandbox.proxy import FaultProxy
 from tests.integration.kafka_parts.pods import Pod, StartPod
+
+_LAB: Final = Path(__file__).parents[2] / "lab" / "consumers"
 
 _hosts = itertools.count(1)
 
@@ -64,6 +67,25 @@ def start_java_pod(kafka: Kafka, tmp_path: Path) -> Iterator[StartPod]:
             command = java_command(address=pod_ip, metrics_port=metrics_port)
             process = Process(name, command, log=tmp_path / f"{name}.log", env=env)
             return Pod(pods.enter_context(process), name, pod_ip, metrics_port, probe_port)
+
+        yield start
+
+
+@pytest.fixture
+def start_share_pod(kafka: Kafka, tmp_path: Path) -> Iterator[StartPod]:
+    """Return a function that starts a Java consumer of a share group: the laboratory's, with the sandbox's jars."""
+    (metrics_port,) = network.free_ports(1)
+    sources = [_LAB / "java" / "ShareMember.java", _LAB / "Lab.java"]
+    with ExitStack() as pods:
+
+        def start(name: str, group: str, **environment: object) -> Pod:
+            pod_ip, env = _environment(kafka, group, {"KAFKA_CLIENT_ID": f"consumer-{group}-1"} | environment)
+            *options, jars, _main = java_command(address=pod_ip, metrics_port=metrics_port)
+            if not (tmp_path / "ShareMember.class").exists():
+                commands.run(name, "compiling it", ["javac", "-cp", jars, "-d", str(tmp_path), *map(str, sources)])
+            command = [*options, f"{jars}:{tmp_path}", "ShareMember"]
+            process = Process(name, command, log=tmp_path / f"{name}.log", env=env)
+            return Pod(pods.enter_context(process), name, pod_ip, metrics_port, metrics_port)
 
         yield start
 

@@ -64,7 +64,7 @@ async def test_a_share_group_is_there_though_librdkafka_says_that_it_is_not(kafk
     assert (group.kind, group.state, group.consumer_protocol) == ("share", GroupState.STABLE, True)
     assert [(member.client_id, member.host) for member in group.members] == [("rdkafka", "127.0.0.1")]
     own = GroupOverrides(session_timeout=timedelta(seconds=46))
-    assert group.config == GroupConfig(timedelta(seconds=46), timedelta(seconds=5), own)
+    assert group.config == GroupConfig(timedelta(seconds=46), timedelta(seconds=5), own, timedelta(seconds=20))
 
 
 def await_assigned(*consumers: Consumer, each: int) -> None:
