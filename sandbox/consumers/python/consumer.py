@@ -64,12 +64,16 @@ def main() -> None:
 def _share(properties: dict[str, str], stopping: threading.Event, joined: threading.Event) -> None:
     """Consume as a member of a share group until told to end."""
     del properties["group.protocol"]
-    counted = {"statistics.interval.ms": 1000, "stats_cb": Membership(properties, calls_back=False).count}
-    with ShareConsumer({**properties, **counted}) as consumer:
+    mine = Membership(properties, calls_back=False)
+    with ShareConsumer({**properties, "statistics.interval.ms": 1000, "stats_cb": mine.count}) as consumer:
+        mine.owner = lambda: consumer  # what is closed has no time between polls
         consumer.subscribe([os.environ["KAFKA_TOPIC"]])
         while not stopping.is_set():
+            mine.begins_poll()
             consumer.poll(POLL_S)
+            mine.ends_poll()
             joined.set()
+        mine.owner = lambda: None
 
 
 def _serve_readiness(address: tuple[str, int], joined: threading.Event) -> None:

@@ -114,7 +114,7 @@ class Membership:
                 rebalances.add_metric(mine, member.rebalances)
             for reason, number in member.lost.items() if at and member.calls_back else ():
                 lost.add_metric([*mine, reason], number)
-            if at and member.calls_back and member.owner() is not None:
+            if at and member.owner() is not None:
                 age_s = 0.0 if member.is_polling else time.monotonic() - member.polled_s
                 ages.add_metric(mine, age_s)
                 gaps.add_metric(mine, member.gaps.shown_s())

@@ -33,7 +33,7 @@ POLL_LIMIT_MS: Final = 6_000
 SLOW_S: Final = 8.0
 
 _SAMPLE: Final = re.compile(
-    r"^(?P<name>[a-z_]+){(?P<labels>[^}]*)} (?P<value>[0-9.e+]+)( (?P<at_ms>[0-9]+))?$", re.MULTILINE
+    r"^(?P<name>[a-z_]+){(?P<labels>[^}]*)} (?P<value>[0-9.e+-]+)( (?P<at_ms>[0-9]+))?$", re.MULTILINE
 )
 
 Exported = Mapping[Quantity, tuple[float, float]]
@@ -127,6 +127,8 @@ def test_beats_are_those_that_the_coordinator_saw_and_a_fencing_is_counted_once(
             arrived = sum(1 for beat in beats if beat.group_id == group and beat.arrival_s <= at_s)
             assert abs(value - arrived) <= 2, (group, value, arrived)  # one may be on its way, or be just counted
         lost = [after[group].get(each) for each in (Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS)]
+        assert before[group][Quantity.POLL_GAP_MAX][0] < 2.0
+        assert before[group][Quantity.POLL_AGE][0] < 2.0
         if protocol == "share":
             assert lost == [None, None]
         else:
