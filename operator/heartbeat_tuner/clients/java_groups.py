@@ -85,7 +85,8 @@ SHARE: Final = dataclasses.replace(
         _BOUNDS,
         (
             "Records are locked when a poll hands them out: the lock has to cover all of them, one after the other "
-            "(share.record.lock.duration.ms of the group), or fewer are taken with each poll (max.poll.records)."
+            "(share.record.lock.duration.ms of the group), or fewer are taken with each poll: max.poll.records, which "
+            "is kept strictly with share.acquire.mode=record_limit alone, and else up to whole batches."
         ),
     ),
 )

@@ -59,8 +59,7 @@ class Record:
         until: its end.
         evictions: live members that were removed for a silence longer than their session; a lower bound.
         poll_gap_evictions: live members that left without a poll for their limit, beating all the while: at least.
-        longest_poll_gap: the longest time between two polls; None where the client has no limit or exports none. It is
-            compared with M, and in a share group with the lock of its records.
+        longest_poll_gap: the longest time between two polls; None where the client has no limit or exports none.
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.

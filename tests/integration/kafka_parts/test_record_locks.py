@@ -94,7 +94,7 @@ async def test_what_is_handled_for_longer_than_the_lock_is_delivered_twice_and_t
     wait_until(lambda: shown(slow, "metrics_time_between_poll_max") >= gap_ms, part="slow", what="its next poll")
     delivered = [shown(pod, "fetch_manager_metrics_records_consumed") for pod in (slow, quick)]
     assert delivered == [1, 1]
-    assert shown(slow, "fetch_manager_metrics_acknowledgements_error") == 0  # no member is told that it was too late
+    assert shown(slow, "fetch_manager_metrics_acknowledgements_error") == 0  # no metric counts what came too late
 
     group = await described(kafka)
     assert group.config is not None

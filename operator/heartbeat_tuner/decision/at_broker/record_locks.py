@@ -2,8 +2,8 @@
 
 A record is locked for the member that was handed it, for `share.record.lock.duration.ms` of the group. What is handled
 for longer is delivered to another member, too. Nothing is written for that: how many records a poll takes is the
-application's, and a longer lock has what a dead member held wait for longer. Nor does it stand before a danger: who is
-fenced loses all of its locks.
+application's, and a longer lock has what a hanging handler holds wait for longer. Nor does it stand before a danger:
+who is fenced loses all of its locks.
 """
 
 import dataclasses

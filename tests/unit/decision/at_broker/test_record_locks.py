@@ -130,8 +130,8 @@ def test_locks_change_no_value_and_are_told_of_if_and_only_if_they_are_seen_to_b
     decision, without = decide(inputs), decide(locked(case(name, evictions=evictions, longest_poll_gap=None), None))
     is_outlasted = gap is not None and lock is not None and gap > lock
     assert says(decision) is is_outlasted
-    kept = ("verdict", "target", "hold", "at_broker", "forecast", "proof", "outlook")
-    assert all(getattr(decision, each) == getattr(without, each) for each in kept)
+    others = ("verdict", "target", "hold", "at_broker", "forecast", "proof", "outlook")
+    assert all(getattr(decision, each) == getattr(without, each) for each in others)
     assert decision.finding.reason in {without.finding.reason, Reason.POLL_GAP_EXCEEDS_LOCK}
     if without.target is not None:
         assert decision.finding == without.finding
