@@ -12,7 +12,7 @@ rules can be said in one line:
   in a join, and does not show.
 - KafkaJS' counters show that a member was removed; so do those of the other clients, where stops show no other way.
   What the absence outlasted is the session less half a period.
-- Gaps between polls show in full, but for KafkaJS and share groups.
+- Gaps between polls show in full, but for KafkaJS.
 - Nothing shows a fencing in a share group but the broker's descriptions, every 5 s: only of a member that is missing in
   one, and not of all members at once. But its members' counters show that somebody joined again, also where a member
   left for want of a poll, or others got the partitions of one that is down (`metrics.fencing_proof`).
@@ -128,10 +128,9 @@ class _Drawing:
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
             self._marks[measured.EVICTION] = self._marked(*binned(hours, outlasted_s), members=profile.members)
         gaps, left = None, np.zeros(self._count, dtype=np.int64)
-        if tables.library.name in SHOW_POLLS or self._is_described:
+        if tables.library.name in SHOW_POLLS:
             gaps = self._longest(1.0 - (1.0 - handlers) * (1.0 - pauses))
-            if tables.library.name in SHOW_POLLS:
-                self._marks[measured.POLL_GAP] = self._marked(*cells(gaps), members=profile.members)
+            self._marks[measured.POLL_GAP] = self._marked(*cells(gaps), members=profile.members)
             if self._limit_s is not None:
                 left = gaps[:, np.searchsorted(MIDDLES_S, self._limit_s) :].sum(axis=1)
         started, deploys, crashes = self._starts()
@@ -293,7 +292,7 @@ class _Drawing:
         hours = []
         for place in range(self._count):
             longest = None
-            if gaps is not None and not self._is_described:
+            if gaps is not None:
                 some = np.flatnonzero(gaps[place])
                 longest = float(MIDDLES_S[some[-1]]) if some.size else 0.0
             hours.append(

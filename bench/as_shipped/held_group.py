@@ -176,7 +176,8 @@ class HeldGroup:
         values = dataclasses.replace(self.values, session_timeout=session, heartbeat_interval=interval)
         self._noted(values)
         self.values = values
-        self._group = dataclasses.replace(self._group, config=GroupConfig(session, interval, own))
+        lock = None if self._group.config is None else self._group.config.record_lock
+        self._group = dataclasses.replace(self._group, config=GroupConfig(session, interval, own, lock))
         self._configured = now
         self.policy = dataclasses.replace(
             self.policy, group_write=dataclasses.replace(write, answered=True, before=None)

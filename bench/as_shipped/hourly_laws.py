@@ -11,11 +11,11 @@ from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.tails.histogram import EDGES_S
 
 SHOW_POLLS: Final = frozenset(
-    {"java", "java-kip848", "streams-kip1071", "confluent-kafka-python", "confluent-kafka-python-kip848"}
+    {"java", "java-kip848", "streams-kip1071", "share", "confluent-kafka-python", "confluent-kafka-python-kip848"}
 )
 """Libraries whose clients export their gaps between polls."""
 
-SHOW_STOPS: Final = frozenset({"java", "java-kip848", "streams-kip1071"})
+SHOW_STOPS: Final = frozenset({"java", "java-kip848", "streams-kip1071", "share"})
 """Those of them whose gaps have the time within a poll."""
 
 

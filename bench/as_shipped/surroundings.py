@@ -34,13 +34,15 @@ _LIBRARIES: Final = {
     "java-kip848": "java",
     "confluent-kafka-python-kip848": "confluent-kafka-python",
     "streams-kip1071": "streams",
-    "share": "confluent-kafka-python",
+    "share": "java",
 }
-"""What a policy calls the library of a group that has its values at the broker. Consumers of share groups are on
-librdkafka, with its counters: those of Java export nothing that would let a session be shortened."""
+"""What a policy calls the library of a group that has its values at the broker."""
 
 _KINDS: Final = {"streams-kip1071": "streams", "share": "share"}
 """What the keys of such a group begin with, where that is not `consumer`."""
+
+_RECORD_LOCK: Final = timedelta(seconds=30)
+"""Of records of a share group, where nobody set another."""
 
 _SESSIONS, _INTERVALS = policies.AT_BROKER[Setting.SESSION_TIMEOUT], policies.AT_BROKER[Setting.HEARTBEAT_INTERVAL]
 _BOUNDS: Final = ConsumerBounds(
@@ -102,6 +104,7 @@ def described(life: Life) -> Group:
     """Return the group as its coordinator describes it at rest, with the broker's own values where they are its."""
     truth = life.group.truth
     is_modern, now = truth.rebalancing is Rebalancing.CONSUMER, settings_of(truth)
+    lock = _RECORD_LOCK if truth.client == "share" else None
     base, more = divmod(truth.partitions, truth.members)
     members = tuple(
         Member(
@@ -117,7 +120,7 @@ def described(life: Life) -> Group:
         GroupState.STABLE,
         members,
         consumer_protocol=is_modern,
-        config=GroupConfig(now.session_timeout, now.heartbeat_interval) if is_modern else None,
+        config=GroupConfig(now.session_timeout, now.heartbeat_interval, record_lock=lock) if is_modern else None,
         assignor="cooperative-sticky" if truth.rebalancing is Rebalancing.COOPERATIVE else "range",
         kind=_KINDS.get(truth.client, "consumer"),
     )

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, Res
 
 from heartbeat_tuner.cli.kubectl.plugin import plugin
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.metrics.conventions import java_metrics, librdkafka_metrics
+from heartbeat_tuner.metrics.conventions import java_metrics, librdkafka_metrics, share_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from sandbox import consumers, scenario
 from sandbox.environment import Sandbox
@@ -190,6 +190,14 @@ def calm_and_counted(sandbox: Sandbox, operators: Operators) -> Iterator[tuple[T
         nervous(sandbox, "broker-side-calm-share", library, WIDE_SHARE, protocol="share") as sharing,
     ):
         yield consumers_, sharing
+
+
+@pytest.fixture
+def calm_java_share(sandbox: Sandbox, operators: Operators) -> Iterator[Team]:
+    """The same of Java's consumers in a share group."""
+    operators.stop()
+    with nervous(sandbox, "calm-java-share", "java", WIDE_SHARE, protocol="share") as team:
+        yield team
 
 
 @pytest.fixture
@@ -487,7 +495,12 @@ def test_sessions_of_consumers_with_librdkafka_are_lowered_after_calm_weeks(
     client = "confluent-kafka-python"
     in_group, sharing = calm_and_counted
     lowered(in_group, "consumer", client, librdkafka_metrics.COUNTERS)
-    lowered(sharing, "share", client, librdkafka_metrics.SHARE)
+    lowered(sharing, "share", client, share_groups.RECORDS[librdkafka_metrics.COUNTERS])
+
+
+def test_a_session_of_a_share_group_of_javas_consumers_is_lowered_after_calm_weeks(calm_java_share: Team) -> None:
+    """Their counters of joins stand still, so that nobody was fenced."""
+    lowered(calm_java_share, "share", "java", share_groups.RECORDS[java_metrics.SHARE_CONSUMER])
 
 
 def test_a_session_is_lowered_after_calm_weeks_and_taken_back_by_the_operator_on_harm(calm: Team) -> None:

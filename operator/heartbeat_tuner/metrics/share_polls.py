@@ -6,16 +6,12 @@ beginning of one poll to that of the next.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
 
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.metrics import evictions
+from heartbeat_tuner.metrics.conventions import share_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.conventions.java_metrics import SHARE_POLLS
-from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.raw.resolver import Observed
-
-SHOWN_BY: Final = (SHARE_POLLS, COUNTERS)
 
 
 def longest_gap(
@@ -31,7 +27,7 @@ def longest_gap(
     polls = {
         quantity: [
             series
-            for convention in SHOWN_BY
+            for convention in share_groups.RECORDS
             for pod in pods
             for series in evictions.of_pod(by_convention.get(convention, {}).get(quantity, ()), pod.name)
         ]

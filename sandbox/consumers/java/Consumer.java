@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
@@ -20,7 +21,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /**
  * One pod of a Java consumer group: reads its settings from the environment, consumes, and says when it has joined.
  *
- * <p>It is a consumer as people write them: one thread that polls and handles, automatic commits, a rebalance listener,
+ * <p>Where KAFKA_GROUP_PROTOCOL is {@code share}, it is a member of a share group, which has no rebalance listener: it has
+ * joined, as far as it knows, when it has polled. Else it is a consumer as people write them: one thread that polls and handles, automatic commits, a rebalance listener,
  * and the library's own defaults wherever a variable is not set; no client.id either, so that the library makes its usual
  * {@code consumer-<group>-1}. One record per poll: the time of one handling is the time between two polls. Metrics are
  * the JMX agent's business ({@code jmx.yaml}), where connections come from is that of {@link PodSockets}.
@@ -28,6 +30,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 public final class Consumer implements ConsumerRebalanceListener {
     private static final Duration POLL = Duration.ofMillis(100);
     private static final long LEAVE_MARGIN_S = 5;
+    private static final String SHARE = "share";
 
     private final CountDownLatch stopping = new CountDownLatch(1);
     private final CountDownLatch left = new CountDownLatch(1);
@@ -48,9 +51,13 @@ public final class Consumer implements ConsumerRebalanceListener {
         String topic = text("KAFKA_TOPIC");
         long handlerMs = number("HANDLER_MS", 0).orElse(0);
         InetSocketAddress probed = new InetSocketAddress(text("POD_IP"), (int) required("PROBE_PORT"));
+        if (SHARE.equals(properties.get(ConsumerConfig.GROUP_PROTOCOL_CONFIG))) {
+            share(properties, topic, handlerMs, probed);
+            return;
+        }
         try (KafkaConsumer<byte[], byte[]> consumer = create(properties)) {
             serveReadiness(probed);
-            leaveOnSignal(consumer);
+            leaveOnSignal(consumer::wakeup);
             consumer.subscribe(List.of(topic), this);
             while (stopping.getCount() > 0) {
                 if (!consumer.poll(POLL).isEmpty()) {
@@ -59,6 +66,27 @@ public final class Consumer implements ConsumerRebalanceListener {
             }
         } catch (WakeupException asked) {
             // The signal came during a poll. The consumer is closed by now, which has made it leave.
+        } finally {
+            left.countDown();
+        }
+    }
+
+    private void share(Properties properties, String topic, long handlerMs, InetSocketAddress probed)
+            throws IOException, InterruptedException {
+        properties.remove(ConsumerConfig.GROUP_PROTOCOL_CONFIG);
+        properties.remove(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG); // the group has it, at the broker
+        try (KafkaShareConsumer<byte[], byte[]> consumer = new KafkaShareConsumer<>(properties)) {
+            serveReadiness(probed);
+            leaveOnSignal(consumer::wakeup);
+            consumer.subscribe(List.of(topic));
+            while (stopping.getCount() > 0) {
+                if (!consumer.poll(POLL).isEmpty()) {
+                    stopping.await(handlerMs, TimeUnit.MILLISECONDS);
+                }
+                hasJoined = true;
+            }
+        } catch (WakeupException asked) {
+            // The signal came during a poll, and the consumer is closed by now.
         } finally {
             left.countDown();
         }
@@ -97,10 +125,10 @@ public final class Consumer implements ConsumerRebalanceListener {
     }
 
     /** The JVM ends when its shutdown hooks have, so this one waits until the group has been left. */
-    private void leaveOnSignal(KafkaConsumer<?, ?> consumer) {
+    private void leaveOnSignal(Runnable wakeUp) {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             stopping.countDown();
-            consumer.wakeup();
+            wakeUp.run();
             try {
                 left.await(LEAVE_MARGIN_S, TimeUnit.SECONDS);
             } catch (InterruptedException cutShort) {

@@ -20,7 +20,7 @@ from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.metrics import share_polls
-from heartbeat_tuner.metrics.conventions.java_metrics import SHARE_POLLS
+from heartbeat_tuner.metrics.conventions.java_metrics import SHARE_CONSUMER
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.samples import Series
 from sandbox.kafka import Kafka
@@ -99,7 +99,7 @@ async def test_what_is_handled_for_longer_than_the_lock_is_delivered_twice_and_t
     group = await described(kafka)
     assert group.config is not None
     assert group.config.record_lock == LOCK
-    read = resolver.by_group([*scraped(slow), *scraped(quick)], [SHARE_POLLS], {("shop", GROUP)})["shop", GROUP]
+    read = resolver.by_group([*scraped(slow), *scraped(quick)], [SHARE_CONSUMER], {("shop", GROUP)})["shop", GROUP]
     pods = [RunningPod(pod.name, pod.name, pod.ip, since, 0) for pod in (slow, quick)]
     gap = share_polls.longest_gap(read, pods, since=since)
     assert gap is not None

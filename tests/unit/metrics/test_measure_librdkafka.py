@@ -11,9 +11,9 @@ from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import fencing_proof
 from heartbeat_tuner.metrics import record as records
-from heartbeat_tuner.metrics.conventions import custom
+from heartbeat_tuner.metrics.conventions import custom, share_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS, SHARE
+from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
@@ -108,15 +108,21 @@ def test_a_pod_that_does_not_count_what_it_loses_is_unobserved() -> None:
 
 def test_a_share_group_in_which_nobody_joined_again_had_no_fencing() -> None:
     """A member that is fenced joins again; what the broker showed counts beside it."""
-    calm = recorded(counted("orders-0", "orders-1"), convention=SHARE, at_broker=True)
+    calm = recorded(counted("orders-0", "orders-1"), convention=share_groups.RECORDS[COUNTERS], at_broker=True)
     assert (calm.evictions, calm.hidden, calm.beat_period) == (0, None, timedelta(seconds=5))
-    seen = recorded(counted("orders-0", "orders-1", evictions_seen=late(2)), convention=SHARE, at_broker=True)
+    seen = recorded(
+        counted("orders-0", "orders-1", evictions_seen=late(2)),
+        convention=share_groups.RECORDS[COUNTERS],
+        at_broker=True,
+    )
     assert (seen.evictions, seen.poll_gap_evictions) == (4, 0)
 
 
 def test_a_member_of_a_share_group_that_joined_again_may_have_been_fenced() -> None:
     """No callback and no counter tells, as long as its pod runs."""
-    moved = recorded(counted("orders-0", "orders-1", rebalances=late(2)), convention=SHARE, at_broker=True)
+    moved = recorded(
+        counted("orders-0", "orders-1", rebalances=late(2)), convention=share_groups.RECORDS[COUNTERS], at_broker=True
+    )
     assert moved.hidden is not None
     assert moved.hidden.lasts
     assert moved.hidden.message.startswith("pod orders-0 took part in a rebalance, and no client shows whether")
@@ -129,7 +135,7 @@ def test_members_of_a_share_group_join_when_a_pod_begins(*, after_s: float, is_h
     pods = [PODS[0], dataclasses.replace(PODS[1], started=started)]
     moved_at_s = 52 * 60 + after_s
     joined = counted("orders-0", rebalances=lambda age_s: 1.0 + (age_s >= moved_at_s))
-    hidden = fencing_proof.hidden_by(SHARE, pods, joined, since_s=started.timestamp())
+    hidden = fencing_proof.hidden_by(share_groups.RECORDS[COUNTERS], pods, joined, since_s=started.timestamp())
     assert (hidden is not None) is is_hidden
 
 

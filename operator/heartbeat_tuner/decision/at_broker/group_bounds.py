@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import Setting
@@ -26,11 +25,8 @@ def fixed(group: Group, free: frozenset[Setting]) -> frozenset[Setting]:
 
 
 def poll_limit_is_clients(group: Group) -> bool:
-    """Whether S and H of a group are its configuration at the broker, and M is its clients' and known to be in force.
-
-    Nothing shows how far apart polls of a share group's members are.
-    """
-    return group.kind != Protocol.SHARE and group.consumer_protocol and group.config is not None
+    """Whether S and H of a group are its configuration at the broker, and M is its clients'."""
+    return group.consumer_protocol and group.config is not None
 
 
 def intervals(cluster: Cluster) -> Range:

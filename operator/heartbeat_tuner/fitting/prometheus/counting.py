@@ -15,7 +15,13 @@ import numpy as np
 from heartbeat_tuner.fitting.prometheus.sessions_in_force import SessionsInForce
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
 from heartbeat_tuner.metrics import quantities
-from heartbeat_tuner.metrics.conventions import known_conventions, librdkafka_metrics, platform
+from heartbeat_tuner.metrics.conventions import (
+    java_metrics,
+    known_conventions,
+    librdkafka_metrics,
+    platform,
+    share_groups,
+)
 from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.measured import Quantities
 from heartbeat_tuner.metrics.raw import queries, resolver
@@ -47,7 +53,8 @@ OF_MEMBERS: Final = (
 OF_GROUP_WATCHER: Final = (Quantity.EVICTIONS_SEEN, Quantity.UNSEEN_REJOINS)
 """What it needs of groups whose clients show nothing."""
 
-CONVENTIONS: Final = (*known_conventions.OF_GROUPS, GROUP_WATCHER)
+_OF_CLIENTS: Final = (*known_conventions.OF_GROUPS, java_metrics.SHARE_CONSUMER)
+CONVENTIONS: Final = (*_OF_CLIENTS, GROUP_WATCHER)
 """Whose series are read. The group watcher's count for groups whose clients show nothing."""
 
 AROUND: Final = tuple(
@@ -94,15 +101,16 @@ def counts(
     by_group = resolver.by_group([entry for entry, _ in known], CONVENTIONS, groups)
     counted: Counter[Cell] = Counter()
     for place, by_convention in sorted(by_group.items()):
-        convention, observed = resolver.followed(by_convention, known_conventions.OF_GROUPS)
+        convention, observed = resolver.followed(by_convention, _OF_CLIENTS)
         client = convention.libraries[0]
         library, described = sessions.client(place), by_convention.get(GROUP_WATCHER, {})
         if not any(observed.values()):
             if library not in known_conventions.IN_POLICIES:
                 continue  # the group watcher itself does not say whose consumers it watches
             observed, client = described, known_conventions.measured_as(library)
-        elif convention is librdkafka_metrics.COUNTERS:
-            client = library if library in convention.libraries else client
+        elif convention in share_groups.RECORDS:
+            if convention is librdkafka_metrics.COUNTERS and library in convention.libraries:
+                client = library
             if not observed.get(Quantity.LOST_FOR_SILENCE):  # of a share group: its clients do not count it
                 observed = {**described, **observed}
         measured = quantities.measured(observed, pods, session_s=functools.partial(sessions.at, place))

@@ -238,21 +238,35 @@ KIP714: Final = Convention(
     lingers=True,
 )
 
-_OF_SHARE_GROUPS: Final = frozenset({Quantity.POLL_GAP_MAX, Quantity.POLL_AGE})
+_OF_SHARE_CONSUMERS: Final = frozenset(
+    {
+        Quantity.HEARTBEATS,
+        Quantity.HEARTBEAT_RESPONSE_TIME_MAX,
+        Quantity.HEARTBEAT_AGE,
+        Quantity.REBALANCES,
+        Quantity.POLL_GAP_MAX,
+        Quantity.POLL_GAP_MEAN,
+        Quantity.POLL_AGE,
+    }
+)
 
-SHARE_POLLS: Final = Convention(
+
+def _share_group(group: str, attribute: str) -> str:
+    return f"kafka_consumer_{group.replace('consumer', 'consumer_share', 1).replace('-', '_')}_{attribute}"
+
+
+SHARE_CONSUMER: Final = Convention(
     name="jmx-exporter-share",
     title="the JMX exporter with its default rule, on a share consumer",
     libraries=("java", "spring"),
     client_label="client_id",
     with_labels=frozenset({"client_id"}),
     metrics=tuple(
-        metric
-        for metric in _metrics(lambda _, attribute: f"kafka_consumer_consumer_share_metrics_{attribute}", ("",))
-        if metric.quantity in _OF_SHARE_GROUPS
+        metric for metric in _metrics(_share_group, ("", "_total")) if metric.quantity in _OF_SHARE_CONSUMERS
     ),
+    needed=(Quantity.HEARTBEATS, Quantity.REBALANCES),
 )
-"""Of a share consumer nothing but its polls is read: none of its metrics shows a fencing (docs/design/0019)."""
+"""It beats, joins and polls as a consumer does, and shows no fencing (docs/design/0019)."""
 
 CONVENTIONS: Final = (
     JMX_EXPORTER,

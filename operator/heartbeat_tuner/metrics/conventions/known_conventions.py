@@ -16,8 +16,8 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     *librdkafka_metrics.CONVENTIONS,
 )
 
-READ: Final = (*CONVENTIONS, java_metrics.SHARE_POLLS)
-"""Those that may be read: what shows the polls of share consumers tells nothing else of a group."""
+READ: Final = (*CONVENTIONS, java_metrics.SHARE_CONSUMER)
+"""Those that may be read. A share consumer's is of no group that a policy's `metrics` could describe."""
 
 OF_GROUPS: Final = tuple(
     convention
@@ -63,7 +63,7 @@ def read_for(name: str) -> tuple[Convention, ...]:
 @functools.cache
 def asked_for(name: str) -> tuple[Convention, ...]:
     """Return the conventions that are asked for to know a library's groups of any kind."""
-    shares = (java_metrics.SHARE_POLLS,) if name in java_metrics.SHARE_POLLS.libraries else ()
+    shares = (java_metrics.SHARE_CONSUMER,) if name in java_metrics.SHARE_CONSUMER.libraries else ()
     return (*read_for(name), *shares)
 
 

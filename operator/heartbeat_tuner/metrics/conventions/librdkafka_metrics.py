@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
-from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 LIBRARIES: Final = (
@@ -42,11 +41,6 @@ _NOT_COUNTED: Final = (
     "count it in the application (docs/how-to/install.md), or have Prometheus scrape the operator with honor_labels: "
     "true, which counts evictions by the broker's descriptions of the group"
 )
-_OF_SHARE: Final = (
-    Metric(Quantity.HEARTBEATS, ("librdkafka_group_heartbeats_total",)),
-    Metric(Quantity.REBALANCES, ("librdkafka_group_rebalances_total",)),
-)
-
 COUNTERS: Final = Convention(
     name="librdkafka",
     title="counters of its own from librdkafka's statistics",
@@ -54,7 +48,8 @@ COUNTERS: Final = Convention(
     group_label="group_id",
     with_labels=frozenset({"group_id", "client_id"}),
     metrics=(
-        *_OF_SHARE,
+        Metric(Quantity.HEARTBEATS, ("librdkafka_group_heartbeats_total",)),
+        Metric(Quantity.REBALANCES, ("librdkafka_group_rebalances_total",)),
         Metric(Quantity.LOST_FOR_SILENCE, _LOST, matchers=(("reason", "silence"),)),
         Metric(Quantity.LOST_FOR_POLLS, _LOST, matchers=(("reason", "poll"),)),
         Metric(Quantity.POLL_AGE, ("librdkafka_group_poll_age_seconds",)),
@@ -64,16 +59,6 @@ COUNTERS: Final = Convention(
     needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS),
     withheld=MappingProxyType(dict.fromkeys((Quantity.LOST_FOR_SILENCE, Quantity.LOST_FOR_POLLS), _NOT_COUNTED)),
 )
-
-SHARE: Final = Convention(
-    name="librdkafka-share",
-    title="the operator's group watcher, beside counters from librdkafka's statistics",
-    libraries=LIBRARIES,
-    metrics=(*_OF_SHARE, *GROUP_WATCHER.metrics),
-    needed=(Quantity.HEARTBEATS, Quantity.REBALANCES, *GROUP_WATCHER.needed),
-    withheld=GROUP_WATCHER.withheld,
-)
-"""Of share groups: the clients show that nobody joined again, the group watcher who was missed and came back."""
 
 NODE_RDKAFKA: Final = Convention(
     name="node-rdkafka-prometheus",

@@ -13,7 +13,7 @@ from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics import client_versions, record, share_polls
-from heartbeat_tuner.metrics.conventions import custom, known_conventions, librdkafka_metrics, watched_groups
+from heartbeat_tuner.metrics.conventions import custom, known_conventions, share_groups, watched_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.group_events import member_changes
 from heartbeat_tuner.metrics.raw import resolver
@@ -173,11 +173,12 @@ def _as_far_as_exported(seen: Record, workload: Workload, group: Group) -> Recor
 
 def _of_share(by_convention: Mapping[Convention, Observed]) -> Mapping[Convention, Observed]:
     """Return what is observed of a share group: what the broker shows, beside the counters of its clients, if any."""
-    counted = by_convention.get(librdkafka_metrics.COUNTERS, {})
     described = by_convention.get(watched_groups.GROUP_WATCHER, {})
-    if not any(counted.get(quantity) for quantity in librdkafka_metrics.SHARE.needed):
-        return {watched_groups.GROUP_WATCHER: described}
-    return {librdkafka_metrics.SHARE: {**counted, **described}}
+    for counters, recorded in share_groups.RECORDS.items():
+        counted = by_convention.get(counters, {})
+        if any(counted.get(quantity) for quantity in recorded.needed):
+            return {recorded: {**counted, **described}}
+    return {watched_groups.GROUP_WATCHER: described}
 
 
 def _with_polls(seen: Record, workload: Workload, group: Group, read: Mapping[Convention, Observed]) -> Record:

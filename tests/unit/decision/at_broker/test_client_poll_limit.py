@@ -302,12 +302,14 @@ def test_an_answer_to_all_that_leaves_the_limit_alone_is_the_broker_s() -> None:
     assert client_poll_limit.chosen(inputs.group, now, *asked, may_write=True).target == session
 
 
-def test_share_groups_keep_their_limit() -> None:
-    """Nothing shows how far apart polls of their members are."""
-    inputs = case("poll-gaps")
+def test_the_limit_of_a_share_group_is_asked_of_a_model_alone() -> None:
+    """No metric shows that its members left for want of a poll; a model knows how far apart they poll."""
+    inputs = case("slow-handlers")
     group = dataclasses.replace(inputs.group, kind=Protocol.SHARE)
-    assert not group_bounds.poll_limit_is_clients(group)
-    assert decide(dataclasses.replace(inputs, group=group)).to_apply is None
+    cluster = dataclasses.replace(inputs.cluster, share=inputs.cluster.consumer)
+    decision = decide(dataclasses.replace(inputs, group=group, cluster=cluster))
+    assert decision.finding.reason is not Reason.POLL_GAP_EXCEEDS_LIMIT
+    assert writes(inputs, decision) == OF_CLIENT
 
 
 def test_the_limit_of_kafka_streams_in_a_group_of_its_own_protocol_is_cured_in_the_pods() -> None:

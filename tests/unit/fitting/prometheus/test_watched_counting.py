@@ -9,7 +9,7 @@ import pytest
 from heartbeat_tuner.fitting.prometheus import counting
 from heartbeat_tuner.fitting.prometheus.counting import Cell
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
-from heartbeat_tuner.metrics.conventions import kafkajs_metrics, librdkafka_metrics
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, librdkafka_metrics
 from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OUTAGE, POLL_GAP, UNSEEN_REJOIN
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.tails import histogram
@@ -140,3 +140,12 @@ def test_what_they_lost_counts_alone_and_in_a_share_group_what_the_broker_shows(
         for series in (own, sharing)
     ]
     assert found == [0, 1]
+
+
+def test_share_consumers_of_java_are_measured_as_java() -> None:
+    """They beat and poll as others do; their fencings are those that the broker shows."""
+    own = histories.of_days(DAY, DAY, members=1, convention=java_metrics.SHARE_CONSUMER)
+    found = counted([*own, counter("orders", "orders-0", [3_000.0])], policies("orders", client="java"))
+    assert {cell.client for cell in found} == {"java"}
+    assert {ABSENCE, POLL_GAP, OUTAGE} <= {cell.quantity for cell in found if cell.bucket >= 0}
+    assert found[Cell("shop", "orders", "java", EVICTION, int(histogram.bucket_of(SESSION_S)))] == 1

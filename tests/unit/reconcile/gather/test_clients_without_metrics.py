@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Final
 
 import pytest
 
@@ -180,21 +181,28 @@ async def test_no_exporter_shows_what_happens_in_a_share_group() -> None:
     assert "heartbeat_tuner_group_evictions_total" in record.message
 
 
-def librdkafka(*, joined_at: datetime) -> list[Series]:
+COUNTERS: Final = {
+    "confluent-kafka-python": "librdkafka_group_{}s_total",
+    "java": "kafka_consumer_consumer_share_coordinator_metrics_{}",
+}
+"""What members of a share group name their counters, by library."""
+
+
+def sharing(library: str, *, joined_at: datetime) -> list[Series]:
     """Return what members of a share group export of themselves: beats, and assignments."""
     counts: dict[str, Callable[[datetime], float]] = {
-        "heartbeats": lambda at: (at - NOW + 3 * HOUR).total_seconds() // 5,
-        "rebalances": lambda at: 1 + (at >= joined_at),
+        "heartbeat": lambda at: (at - NOW + 3 * HOUR).total_seconds() // 5,
+        "rebalance": lambda at: 1 + (at >= joined_at),
     }
     times = [NOW - 3 * HOUR + number * MINUTE / 4 for number in range(720)]
     return [
         Series.from_raw(
             {
-                "__name__": f"librdkafka_group_{name}_total",
+                "__name__": COUNTERS[library].format(name),
                 "namespace": "shop",
                 "pod": pod.name,
-                "group_id": "orders",
-                "client_id": f"{pod.name}#consumer-1",
+                "client_id": "consumer-orders-1",
+                **({} if library == "java" else {"group_id": "orders"}),
             },
             [(at.timestamp(), float(count(at))) for at in times],
         )
@@ -203,14 +211,15 @@ def librdkafka(*, joined_at: datetime) -> list[Series]:
     ]
 
 
-async def test_members_of_a_share_group_that_joined_once_were_not_fenced() -> None:
+@pytest.mark.parametrize("library", COUNTERS)
+async def test_members_of_a_share_group_that_joined_once_were_not_fenced(library: str) -> None:
     """Their own counters prove it, beside what the broker shows; of another group's members nothing is read."""
-    policy = dataclasses.replace(worlds.policy(), library="confluent-kafka-python")
-    calm = await record_at_broker([*watched(), *librdkafka(joined_at=NOW - 2 * HOUR)], "share", policy)
+    policy = dataclasses.replace(worlds.policy(), library=library)
+    calm = await record_at_broker([*watched(), *sharing(library, joined_at=NOW - 2 * HOUR)], "share", policy)
     assert isinstance(calm, Record)
     assert (calm.evictions, calm.hidden, calm.as_described) == (0, None, False)
     assert calm.beat_period == worlds.seconds(5)
-    moved = await record_at_broker([*watched(*FOUR), *librdkafka(joined_at=NOW - 10 * MINUTE)], "share", policy)
+    moved = await record_at_broker([*watched(*FOUR), *sharing(library, joined_at=NOW - 10 * MINUTE)], "share", policy)
     assert isinstance(moved, Record)
     assert moved.evictions == 4
     assert moved.hidden is not None
@@ -220,7 +229,7 @@ async def test_members_of_a_share_group_that_joined_once_were_not_fenced() -> No
 async def test_a_member_that_exports_nothing_beside_those_that_do_is_no_proof() -> None:
     """The broker shows two members in a pod that exports one: what became of the other is not known."""
     policy = dataclasses.replace(worlds.policy(), library="confluent-kafka-python")
-    stage = stage_with([*watched(), *librdkafka(joined_at=NOW - 2 * HOUR)])
+    stage = stage_with([*watched(), *sharing("confluent-kafka-python", joined_at=NOW - 2 * HOUR)])
     members = tuple(Member(f"member-{number}", worlds.pods()[0].ip) for number in range(2))
     group = dataclasses.replace(worlds.group(), consumer_protocol=True, kind="share", members=members)
     stage.groups.groups["main"]["orders"] = group
@@ -286,7 +295,7 @@ async def test_members_on_librdkafka_show_how_far_apart_they_poll() -> None:
     polls = share_polls("last_poll_seconds_ago", 42.0)
     own = {"__name__": "librdkafka_group_poll_gap_max_seconds", "group_id": "orders"}
     polls = Series({**polls.labels, **own}, polls.samples)
-    for counted in ([], librdkafka(joined_at=NOW - 2 * HOUR)):
+    for counted in ([], sharing("confluent-kafka-python", joined_at=NOW - 2 * HOUR)):
         record = await record_at_broker([*watched(), *counted, polls], "share", policy)
         assert isinstance(record, Record)
         assert record.longest_poll_gap == worlds.seconds(42)
