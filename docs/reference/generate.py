@@ -32,7 +32,7 @@ from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.lint import rule_catalogue
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.lint.rule import LintSeverity, Rule
-from heartbeat_tuner.metrics.conventions import custom, known_conventions
+from heartbeat_tuner.metrics.conventions import custom, java_metrics, known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
@@ -329,11 +329,12 @@ def exporters() -> str:
 
 def _exporter(convention: Convention) -> Iterator[str]:
     yield from ("", f"## {convention.name}", "")
-    identified = (
-        f"the label `{convention.group_label}`"
-        if convention.group_label
-        else f"the client's own default `client.id`, in the label `{convention.client_label}`"
-    )
+    by_default = f"the client's own default `client.id`, in the label `{convention.client_label}`"
+    if convention is java_metrics.CONNECT_WORKER:
+        by_default = (
+            f"the worker's `client.id` (label `{convention.client_label}`) at the broker, and its pod's address"
+        )
+    identified = f"the label `{convention.group_label}`" if convention.group_label else by_default
     yield f"Consumers of {wording.listed(list(convention.libraries))}, exported by {convention.title}."
     yield f"Their group is identified by {identified}."
     yield from ("", "| quantity | metric | unit | without it |", "|---|---|---|---|")
@@ -349,7 +350,8 @@ def _exporter(convention: Convention) -> Iterator[str]:
         by_fix.setdefault(fixes.of_quantities(convention, [quantity]), []).append(f"`{quantity.camel}`")
     for fix, lacking in by_fix.items():
         yield from ("", f"Without {wording.listed(lacking, 'or')}: {fix.sentence}.", "")
-        yield from (f"```{fix.language}", fix.snippet.rstrip(), "```")
+        if fix.snippet:
+            yield from (f"```{fix.language}", fix.snippet.rstrip(), "```")
 
 
 def _unit(quantity: Quantity, metric: Metric) -> str:

@@ -15,7 +15,7 @@ from tests.lab.rows import Row
 
 _HERE: Final = Path(__file__).parent
 IN_PYTHON: Final = ("kafka-python", "aiokafka")
-IN_JAVA: Final = ("java", "spring", "streams")
+IN_JAVA: Final = ("java", "spring", "streams", "connect")
 IN_GO: Final = ("sarama", "franz-go", "kafka-go")
 
 

@@ -238,6 +238,7 @@ _OF_CONVENTION: Final[Mapping[Convention, Fix]] = MappingProxyType(
         java_metrics.JMX_EXPORTER: Fix(
             f"add to the exporter's rules, before the others; {_DROPPED}", "yaml", _JMX_RULE
         ),
+        java_metrics.CONNECT_WORKER: Fix(f"run the JMX exporter's agent in the worker, without rules; {_DROPPED}"),
         java_metrics.MICROMETER: Fix(
             f"let no meter filter deny what is below kafka.consumer; {_DROPPED}", "yaml", _SPRING
         ),

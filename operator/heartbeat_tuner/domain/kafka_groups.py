@@ -112,6 +112,9 @@ class GroupState(enum.Enum):
     """None of those that a classic group is known to have."""
 
 
+WORKERS: Final = "connect"
+"""`Group.kind` of a classic group of Connect's workers: they distribute connectors, and no partitions."""
+
 _MOVING: Final = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.RECONCILING})
 
 
@@ -125,7 +128,7 @@ class Group:
         config: what the broker prescribes; None for a classic group, or where it may not be read.
         assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
         kind: what its keys at the broker begin with, where S and H are there: `consumer` (KIP-848), `streams`
-            (KIP-1071) or `share` (KIP-932).
+            (KIP-1071) or `share` (KIP-932). A classic group is `consumer` as well, or `WORKERS`.
         coordinator: the id of the broker that described it; -1 where that is not known.
     """
 

@@ -19,7 +19,7 @@ class Reason(enum.StrEnum):
     WORKLOAD_UNSUPPORTED = "WorkloadUnsupported"  # a Rollout that is not watched, or whose template stands elsewhere
     CONTAINER_NOT_FOUND = "ContainerNotFound"  # the Deployment has no container of that name
     GROUP_NOT_FOUND = "GroupNotFound"  # the Kafka cluster does not know the consumer group
-    GROUP_UNREADABLE = "GroupUnreadable"  # the Kafka cluster refused to describe the consumer group
+    GROUP_UNREADABLE = "GroupUnreadable"  # Kafka refused to describe the group, or it is not of the policy's library
     GROUP_NOT_OWNED = "GroupNotOwned"  # nothing shows that the workload's pods are members of the consumer group
     CLUSTER_NOT_CONFIGURED = "ClusterNotConfigured"  # clusterRef names no cluster of the operator's configuration
     CLUSTER_UNREACHABLE = "ClusterUnreachable"  # the Kafka cluster did not answer
@@ -117,7 +117,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.WORKLOAD_UNSUPPORTED: "Do what the message says ([Argo Rollouts](../how-to/argo-rollouts.md)).",
         Reason.CONTAINER_NOT_FOUND: "Correct `workloadRef.container`.",
         Reason.GROUP_NOT_FOUND: "Correct `groupId` or `clusterRef`, or start the consumers.",
-        Reason.GROUP_UNREADABLE: "Grant the right in the message ([Kafka rights](../how-to/kafka-security.md)).",
+        Reason.GROUP_UNREADABLE: "Grant the right that the message names ([how](../how-to/kafka-security.md)), or set the library.",
         Reason.GROUP_NOT_OWNED: "Correct `groupId`, or [declare the owner](../how-to/whose-groups.md) of the group.",
         Reason.CLUSTER_NOT_CONFIGURED: "Correct `clusterRef`, or add the cluster to the operator's configuration.",
         Reason.CLUSTER_UNREACHABLE: "Check address, network and credentials; the operator retries in each cycle.",

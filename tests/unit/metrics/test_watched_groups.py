@@ -8,6 +8,7 @@ from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.conventions.java_metrics import CONNECT_WORKER
 from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER, LIBRARIES
 from heartbeat_tuner.metrics.raw import resolver
@@ -121,7 +122,8 @@ def test_an_operator_that_stopped_counting_makes_the_record_stale() -> None:
 
 def test_policies_name_every_library_of_classic_groups() -> None:
     """With what their own consumers can export first."""
-    assert set(known_conventions.IN_POLICIES) == {*known_conventions.LIBRARIES, *LIBRARIES}
+    assert set(known_conventions.IN_POLICIES) == {*known_conventions.LIBRARIES, *LIBRARIES, "connect"}
+    assert known_conventions.measured_as("connect") == "connect"
     for library in LIBRARIES:
         own = [COUNTERS] if library in COUNTERS.libraries else []
         assert known_conventions.of_library(library)[: len(own) + 1] == (*own, GROUP_WATCHER)
@@ -131,11 +133,12 @@ def test_policies_name_every_library_of_classic_groups() -> None:
 
 def test_the_watcher_comes_last_for_libraries_that_have_an_exporter() -> None:
     """It stands in for an exporter that nobody runs; where a library has none, it is all there is."""
-    for library in ("java", "kafkajs", "spring"):
+    for library in ("connect", "java", "kafkajs", "spring"):
         *own, last = known_conventions.read_for(library)
         assert last is GROUP_WATCHER
         assert tuple(own) == known_conventions.of_library(library)
     assert known_conventions.read_for("sarama") == (GROUP_WATCHER,)
+    assert known_conventions.read_for("connect") == (CONNECT_WORKER, GROUP_WATCHER)  # and nothing of consumers
     assert GROUP_WATCHER not in known_conventions.read_for("streams")
 
 

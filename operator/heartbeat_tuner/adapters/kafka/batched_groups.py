@@ -1,9 +1,9 @@
 """Classic groups, many in one request to their coordinator, by Kafka's own protocol (`wire`).
 
 librdkafka asks for each group alone, in up to four requests, half of them for its coordinator. Here only what is a
-plain description of a classic group of consumers is taken. Who has none is left to librdkafka for `LEFT_S`: a group
-of another kind or none, one that may not be described, one whose coordinator is silent or too old. So nothing here says
-that a group is missing, or why it cannot be read: docs/design/0025.
+plain description of a classic group of consumers, or of Connect's workers, is taken. Who has none is left to librdkafka
+for `LEFT_S`: a group of another kind or none, one that may not be described, one whose coordinator is silent or too
+old. So nothing here says that a group is missing, or why it cannot be read: docs/design/0025.
 """
 
 import time
@@ -17,9 +17,9 @@ import structlog
 from heartbeat_tuner.adapters.kafka.kafka_access import Keys
 from heartbeat_tuner.adapters.kafka.wire import classic_messages
 from heartbeat_tuner.adapters.kafka.wire.broker_connection import NotAnsweredError, UnreadableAnswerError
-from heartbeat_tuner.adapters.kafka.wire.classic_messages import UNCOUNTED, ClassicDescription
+from heartbeat_tuner.adapters.kafka.wire.classic_messages import OF_WORKERS, UNCOUNTED, ClassicDescription
 from heartbeat_tuner.adapters.kafka.wire.open_connections import Address, OldBrokerError, OpenConnections
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState
 
 AT_ONCE: Final = 100
 """Groups in one request."""
@@ -42,8 +42,9 @@ _NOT_COORDINATOR: Final = 16
 _ROUNDS: Final = 2
 """How often a group is asked in one look: once, and once more if its coordinator has moved."""
 
-_TYPES: Final = frozenset({"consumer", ""})
-"""What members of consumer groups say, and groups that had none; librdkafka says why it refuses others."""
+_KINDS: Final = MappingProxyType({"consumer": "consumer", "": "consumer", OF_WORKERS: WORKERS})
+"""What members say to the kind of their group; a group that had none is one of consumers until it has some. librdkafka
+refuses all others, those of Connect's workers too, and says why."""
 
 _STATES: Final = MappingProxyType({state.value: state for state in GroupState if state is not GroupState.UNKNOWN})
 
@@ -166,9 +167,10 @@ class BatchedGroups:
 
 
 def _understood(described: ClassicDescription, node: int) -> Group | None:
-    """Return a classic group of consumers; None for whatever is anything else."""
+    """Return a classic group of consumers or Connect's workers; None for whatever is anything else."""
     state = _STATES.get(described.state)
     is_unread = any(member.partitions == UNCOUNTED for member in described.members)
-    if described.error or state is None or described.protocol_type not in _TYPES or is_unread:
+    if described.error or state is None or described.protocol_type not in _KINDS or is_unread:
         return None
-    return Group(described.group_id, state, described.members, assignor=described.assignor, coordinator=node)
+    kind = _KINDS[described.protocol_type]
+    return Group(described.group_id, state, described.members, assignor=described.assignor, kind=kind, coordinator=node)

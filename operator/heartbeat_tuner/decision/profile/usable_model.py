@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
@@ -71,6 +72,11 @@ def _refusal(unreadable: Fitted | Unreadable, policy: Policy, now: datetime) -> 
         return (
             f"{name} was measured of {model.client} consumers, and this group's library is said to be "
             f"{policy.library}; correct the library, or fit the group again"
+        )
+    if not catalogue.client(policy.library).handles_messages:
+        return (
+            f"{name} is not used: the tasks of a worker that left wait for scheduled.rebalance.max.delay.ms, and what "
+            f"that costs is not known"
         )
     return _untimely(model, name, now) or _unfounded(model, name)
 

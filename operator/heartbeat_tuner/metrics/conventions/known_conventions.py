@@ -39,8 +39,9 @@ TUNED: Final = tuple(
 )
 """The conventions that tell enough for that."""
 
-IN_POLICIES: Final = tuple(sorted({*LIBRARIES, *watched_groups.LIBRARIES}))
-"""Those that a policy may name: the operator itself counts the evictions of consumers that export none."""
+IN_POLICIES: Final = tuple(sorted({*LIBRARIES, *watched_groups.LIBRARIES, *watched_groups.WITHOUT_EXPORTER}))
+"""Those that a policy may name: the operator itself counts the evictions of consumers that export none. Connect's
+workers export theirs, and are not tuned by it: what a rebalance costs their tasks is not known."""
 
 
 @functools.cache

@@ -27,7 +27,7 @@ LIBRARIES: Final = (
 )
 """Those that have no counters of their own from which evictions can be read."""
 
-WITHOUT_EXPORTER: Final = ("java", "kafkajs", "spring")
+WITHOUT_EXPORTER: Final = ("connect", "java", "kafkajs", "spring")
 """Those that have an exporter, and whose evictions are read here where nothing of it was seen for the whole window of a
 record. Kafka Streams is not one of them: a thread that fails does not leave its group and is replaced within the
 process, which looks like an eviction, again and again where one record makes every thread fail."""

@@ -13,9 +13,10 @@ from typing import Final
 
 import structlog
 
+from heartbeat_tuner.clients import java
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, UnreadableGroup
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -189,7 +190,25 @@ def group_of(policy: Policy, shown: Shown) -> Group | Finding:
         return Finding(Reason.GROUP_NOT_FOUND, say(phrase, cluster=policy.cluster, group=policy.group_id))
     if isinstance(group, UnreadableGroup):
         return Finding(Reason.GROUP_UNREADABLE, group.message)
-    return group
+    return group if isinstance(group, Finding) else _of_others(policy, group) or group
+
+
+def _of_others(policy: Policy, group: Group) -> Finding | None:
+    """Return that a group of Connect's workers is named for consumers, or one of consumers for workers; or None.
+
+    The values of one are not read by the other, and its evictions are counted otherwise.
+    """
+    has_workers = group.kind == WORKERS
+    if not group.members or has_workers == (policy.library == java.CONNECT.name):
+        return None
+    phrase = (
+        "the members of group {group} are Connect's workers: set spec.client.library to connect, and not {library}; "
+        "the consumers of a sink connector's tasks are in a group of their own, connect-NAME"
+        if has_workers
+        else "the members of group {group} are consumers, and no workers of Connect: name their library, such as java, "
+        "in spec.client.library, and not {library}; the workers' group is the group.id of their own configuration"
+    )
+    return Finding(Reason.GROUP_UNREADABLE, say(phrase, group=policy.group_id, library=policy.library))
 
 
 def shown_members(

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.clients import java
 from heartbeat_tuner.domain import exposed, members_at_pods
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.exposed import Family, MetricPoint
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, UnreadableGroup
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics.group_events import member_changes
@@ -143,6 +144,8 @@ class GroupWatcher:
 def _timeouts(current: CurrentSettings | None, group: Group) -> Timeouts:
     """Return what the members run with; a session that nothing names would call evictions doubtful by a guess."""
     poll_limit = None if current is None else current.settings.max_poll_interval
+    if group.kind == WORKERS:  # they leave where their herder does not poll for as long as a rebalance waits for them
+        poll_limit = java.CONNECT.defaults.rebalance_timeout
     if group.consumer_protocol:
         return Timeouts(None if group.config is None else group.config.session_timeout, poll_limit)
     if current is None or Setting.SESSION_TIMEOUT in current.assumed:

@@ -10,7 +10,7 @@ from heartbeat_tuner.adapters.kafka import batched_groups
 from heartbeat_tuner.adapters.kafka.batched_groups import BatchedGroups
 from heartbeat_tuner.adapters.kafka.kafka_access import Keys
 from heartbeat_tuner.adapters.kafka.wire.wire_format import AnswerReader, number, text, varint
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, Member
 from tests.support.odd_broker import OddBroker
 
 VERSIONS, FIND, DESCRIBE = 18, 10, 15
@@ -123,6 +123,15 @@ def test_a_thousand_groups_take_ten_requests_and_their_coordinators_two(brokers:
     assert brokers.asked() == 10 * [DESCRIBE]
 
 
+def test_a_group_of_connects_workers_is_described(brokers: Brokers, looks: Looks) -> None:
+    """Refused by librdkafka; here it is of a kind of its own, and without partitions."""
+    worker = text("m") + b"\0" + text("connect-1") + text("/10.0.0.7") + b"\x01" + b"\x03\0\1" + TAGS
+    brokers.odd["workers"] = described("workers", kind="connect", member=worker)
+    member = Member("m", "10.0.0.7", client_id="connect-1")
+    workers = Group("workers", GroupState.STABLE, (member,), assignor="range", kind=WORKERS, coordinator=1)
+    assert looks.look("workers", "a") == {"workers": workers, "a": group("a")}
+
+
 @pytest.mark.parametrize(
     "odd",
     [
@@ -131,7 +140,7 @@ def test_a_thousand_groups_take_ten_requests_and_their_coordinators_two(brokers:
         described("odd", error=30, state=""),
         described("odd", error=15, state=""),
         described("odd", state="Unheard"),
-        described("odd", kind="connect"),
+        described("odd", kind="sr"),
         described("odd", member=text("m") + b"\0" + text("app") + text("/10.0.0.7") + b"\x01" + b"\x02\0" + TAGS),
         described("another"),
     ],

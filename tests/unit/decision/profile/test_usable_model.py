@@ -41,6 +41,13 @@ def test_every_library_finds_the_models_of_the_client_that_it_runs() -> None:
         assert choosing.chosen([model], worlds.policy(library=library), now=NOW) == model
 
 
+def test_no_model_is_used_for_connects_workers() -> None:
+    """Their tasks wait for five minutes after a session, which no price knows: nothing may be lowered."""
+    refused = choosing.chosen([fitted.fitted(client="connect")], worlds.policy(library="connect"), now=NOW)
+    assert isinstance(refused, Unfitted)
+    assert "wait for scheduled.rebalance.max.delay.ms" in refused.message
+
+
 @pytest.mark.parametrize("days", [math.inf, math.nan])
 @pytest.mark.parametrize("what", ["group_days", "member_days"])
 def test_who_was_watched_for_no_number_of_days_was_not_watched(what: str, days: float) -> None:

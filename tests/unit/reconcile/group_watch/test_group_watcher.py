@@ -6,7 +6,7 @@ import pytest
 
 from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.domain.kafka_groups import GroupConfig, Member, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import WORKERS, GroupConfig, Member, UnreadableGroup
 from heartbeat_tuner.domain.liveness import CurrentSettings, ValueSource
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics.group_events.group_event import Certainty
@@ -84,6 +84,17 @@ async def test_who_was_in_the_group_for_less_than_a_session_was_not_silent_for_o
     for seconds, members in ((0, [SECOND]), (5, [FIRST, SECOND]), (10, [SECOND]), (15, [BACK, SECOND])):
         show(watcher, seconds, members)
     assert evictions(await catch_up(watcher, 25, current=current)) == {("orders-0", certainty): 1.0}
+
+
+@pytest.mark.parametrize(("in_group_s", "certainty"), [(40, "certain"), (70, "doubtful")])
+async def test_a_worker_of_connect_may_have_left_after_its_rebalance_timeout(in_group_s: int, certainty: str) -> None:
+    """Its herder stood still for that long, perhaps: one minute by default, and what is set is not read."""
+    watcher = GroupWatcher()
+    looks = ([SECOND], [FIRST, SECOND], [SECOND], [BACK, SECOND])
+    for seconds, members in zip((0, 5, in_group_s, in_group_s + 5), looks, strict=True):
+        workers = dataclasses.replace(worlds.group(members), kind=WORKERS)
+        watcher.answered(*PLACE, Look(workers, at(seconds), 0.0))
+    assert evictions(await catch_up(watcher, in_group_s + 15)) == {("orders-0", certainty): 1.0}
 
 
 async def test_a_new_id_between_two_descriptions_is_unseen() -> None:

@@ -1,6 +1,7 @@
 """The request for classic groups, many of one coordinator at once, and what is read of its answer. Pure.
 
 What members are given stands in the answer as their leader wrote it: clients' bytes, which the broker does not look at.
+In a group of Connect's workers they say which connectors a worker runs, and no partitions: they are not read.
 """
 
 import dataclasses
@@ -19,6 +20,10 @@ UNCOUNTED: Final = -1
 """Stands for the partitions of a member whose assignment is not in the consumers' format."""
 
 
+OF_WORKERS: Final = "connect"
+"""What members of a group of Connect's workers say that they are."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClassicDescription:
     """A group as its coordinator describes it in the classic protocol.
@@ -27,7 +32,7 @@ class ClassicDescription:
         group_id: of the group.
         error: a code of Kafka's; 0 without one.
         state: in Kafka's words; `Dead`, too, for a group of another kind.
-        protocol_type: `consumer`, or whatever its members say; empty for one that had none yet.
+        protocol_type: `consumer`, `connect`, or whatever its members say; empty for one that had none yet.
         assignor: as the members call it.
         members: with `UNCOUNTED` partitions where an assignment cannot be read.
     """
@@ -56,23 +61,24 @@ def describe_classic(group_ids: list[str]) -> WireRequest[list[ClassicDescriptio
 def _group(reader: AnswerReader) -> ClassicDescription:
     error, group_id, state = reader.number(2), reader.text(), reader.text()
     protocol_type, assignor = reader.text(), reader.text()
-    members = tuple(reader.array(lambda: _member(reader)))
+    has_partitions = protocol_type != OF_WORKERS
+    members = tuple(reader.array(lambda: _member(reader, has_partitions=has_partitions)))
     reader.number(4)
     reader.tags()
     return ClassicDescription(group_id, error, state, protocol_type, assignor, members)
 
 
-def _member(reader: AnswerReader) -> Member:
+def _member(reader: AnswerReader, *, has_partitions: bool) -> Member:
     member_id, instance_id, client_id, host = reader.text(), reader.text(), reader.text(), reader.text()
     reader.content()  # what it subscribes to
-    partitions = _partitions(reader.part())
+    assignment = reader.part()
     reader.tags()
     return Member(
         member_id,
         host.removeprefix("/"),
         client_id=client_id,
         instance_id=instance_id or None,
-        partitions=partitions,
+        partitions=_partitions(assignment) if has_partitions else 0,
     )
 
 

@@ -36,9 +36,9 @@ def member(each: Member, given_to_it: bytes) -> bytes:
     return names + text(each.client_id) + text("/" + each.host) + content(b"any") + content(given_to_it) + TAGS
 
 
-def group(members: list[bytes], *, name: str = "orders", error: int = 0) -> bytes:
+def group(members: list[bytes], *, name: str = "orders", error: int = 0, kind: str = "consumer") -> bytes:
     """Return a stable group of consumers."""
-    head = number(error, 2) + text(name) + text("Stable") + text("consumer") + text("range")
+    head = number(error, 2) + text(name) + text("Stable") + text(kind) + text("range")
     return head + array(*members) + number(-(2**31), 4) + TAGS
 
 
@@ -82,6 +82,15 @@ def test_who_is_given_nothing_has_no_partitions(nothing: bytes) -> None:
     """While partitions are moved, and where members are more than partitions."""
     (described,) = answer(group([member(Member("m-1", "10.0.0.7"), nothing)]))
     assert described.members[0].partitions == 0
+
+
+@given(st.binary(max_size=60))
+def test_what_connects_workers_are_given_is_not_read(given_to_it: bytes) -> None:
+    """It is their own protocol's: connectors and tasks, and no partitions of topics."""
+    worker = Member("m-1", "10.0.0.7", "connect-10.0.0.7:8083")
+    described, after = answer(group([member(worker, given_to_it)], kind="connect"), group([], name="b"))
+    assert described.members == (worker,)
+    assert (described.protocol_type, after.group_id) == ("connect", "b")
 
 
 def test_each_group_has_an_error_of_its_own() -> None:
