@@ -349,9 +349,9 @@ def _exporter(convention: Convention) -> Iterator[str]:
     for quantity in used:
         by_fix.setdefault(fixes.of_quantities(convention, [quantity]), []).append(f"`{quantity.camel}`")
     for fix, lacking in by_fix.items():
-        yield from ("", f"Without {wording.listed(lacking, 'or')}: {fix.sentence}.", "")
+        yield from ("", f"Without {wording.listed(lacking, 'or')}: {fix.sentence}.")
         if fix.snippet:
-            yield from (f"```{fix.language}", fix.snippet.rstrip(), "```")
+            yield from ("", f"```{fix.language}", fix.snippet.rstrip(), "```")
 
 
 def _unit(quantity: Quantity, metric: Metric) -> str:

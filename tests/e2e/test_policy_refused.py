@@ -56,6 +56,14 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"client": {"library": "kafkajs", "current": {"maxPollInterval": "10m"}}},
         "spec: .*kafkajs, .* has no maxPollInterval",
     ),
+    "no-such-bound-of-connect": (
+        {"client": {"library": "connect"}, "bounds": {"fetchWait": {"max": "1s"}}},
+        "spec: .*connect has no fetchWait; leave it out of client.env, client.current and bounds",
+    ),
+    "wrong-exporter-of-connect": (
+        {"client": {"library": "connect"}, "metrics": {"convention": "jmx-exporter"}},
+        "spec: .*metrics.convention of a connect consumer must be one of auto, connect-worker",
+    ),
     "no-env-name": (
         {"client": {"library": "kafkajs", "env": {"sessionTimeout": {"name": "1BAD NAME"}}}},
         "spec.client.env.sessionTimeout.name: .*must be an environment variable's name",

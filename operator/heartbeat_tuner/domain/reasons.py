@@ -117,7 +117,7 @@ WHAT_TO_DO: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.WORKLOAD_UNSUPPORTED: "Do what the message says ([Argo Rollouts](../how-to/argo-rollouts.md)).",
         Reason.CONTAINER_NOT_FOUND: "Correct `workloadRef.container`.",
         Reason.GROUP_NOT_FOUND: "Correct `groupId` or `clusterRef`, or start the consumers.",
-        Reason.GROUP_UNREADABLE: "Grant the right that the message names ([how](../how-to/kafka-security.md)), or set the library.",
+        Reason.GROUP_UNREADABLE: "Grant the right ([how](../how-to/kafka-security.md)), or correct the library.",
         Reason.GROUP_NOT_OWNED: "Correct `groupId`, or [declare the owner](../how-to/whose-groups.md) of the group.",
         Reason.CLUSTER_NOT_CONFIGURED: "Correct `clusterRef`, or add the cluster to the operator's configuration.",
         Reason.CLUSTER_UNREACHABLE: "Check address, network and credentials; the operator retries in each cycle.",

@@ -214,7 +214,8 @@ def _of_template(
 def _filled(policy: Policy, set_values: Mapping[Setting, timedelta | None], source: ValueSource) -> CurrentSettings:
     """Return full settings: what is set, else what the policy declares, else the library's default."""
     defaults = catalogue.client(policy.library).defaults
-    values: dict[Setting, timedelta] = {}
+    # A Connect worker has no fetch wait that could be set, and settings always have one.
+    values: dict[Setting, timedelta] = {Setting.FETCH_WAIT: defaults.fetch_wait}
     sources: dict[Setting, ValueSource] = {}
     for setting in policy.env_names:
         seen = set_values[setting]

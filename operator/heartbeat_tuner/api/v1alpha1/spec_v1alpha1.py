@@ -213,6 +213,7 @@ class Spec(Model):
             *(_within_default(library) for library in measured.IN_POLICIES),
             *_SEVERAL,
             _lacking(Setting.MAX_POLL_INTERVAL),
+            _lacking(Setting.FETCH_WAIT),
             *(_pinned(library) for library in measured.IN_POLICIES),
             *(
                 _dynamic_only(library)

@@ -9,6 +9,7 @@ import pytest
 from heartbeat_tuner.adapters.workloads import workload_evidence
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase
 from tests.support import manifests, worlds
 
@@ -43,6 +44,21 @@ def test_the_order_of_pods_says_nothing() -> None:
         for given in (pods, pods[::-1])
     )
     assert forwards == backwards
+
+
+def test_a_worker_of_connect_has_no_fetch_wait_to_be_set() -> None:
+    """It has the consumers' default, of which nothing is said; what is set of the others is read."""
+    deployment = manifests.deployment()
+    deployment["metadata"] |= {"uid": "workload-1", "resourceVersion": "7"}
+    template = manifests.container(env=[manifests.literal("CONNECT_SESSION_TIMEOUT_MS", "6000")])
+    deployment["spec"]["template"] = {"spec": {"containers": [template]}}
+    policy = parsing.policy_of(manifests.policy(spec={"client": {"library": "connect"}}))
+    made = workload_evidence.workload_of(policy, deployment, [], {}, template="1")
+    assert isinstance(made, Workload)
+    assert made.current is not None
+    settings = made.current.settings
+    assert (settings.session_timeout, settings.fetch_wait) == (timedelta(seconds=6), timedelta(milliseconds=500))
+    assert made.current.assumed == (Setting.HEARTBEAT_INTERVAL,)
 
 
 def test_the_values_of_an_application_in_go_are_durations_with_units() -> None:
