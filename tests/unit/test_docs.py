@@ -13,7 +13,7 @@ import yaml
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.cli import fit, report
-from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients import catalogue, java
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import WHAT_TO_DO, Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -152,7 +152,7 @@ def test_the_readme_says_which_libraries_are_supported() -> None:
     )
     supported = {name: answers for cell, *answers in rows for name in re.findall(r"`([^`]+)`", cell)}
     measured = {name: "yes" if name in known_conventions.LIBRARIES else "not yet" for name in catalogue.CLIENTS}
-    operated = measured | dict.fromkeys(watched_groups.LIBRARIES, "evictions only")
+    operated = measured | dict.fromkeys((*watched_groups.LIBRARIES, java.CONNECT.name), "evictions only")
     counted = "[with counters](docs/how-to/install.md#librdkafka)"
     measured |= dict.fromkeys(librdkafka_metrics.LIBRARIES, counted)
     operated |= dict.fromkeys(librdkafka_metrics.LIBRARIES, f"{counted}; else evictions only")
