@@ -177,11 +177,13 @@ class UnreadableGroup:
         message: why.
         tells_of_group: whether the answer would be another if there were no such group.
         unread: nobody waited for its coordinator in this cycle: the next one begins with it.
+        of_another_kind: who was asked describes no group of its kind, such as one of Connect's workers.
     """
 
     message: str
     tells_of_group: bool = True
     unread: bool = False
+    of_another_kind: bool = False
 
 
 DEFAULT_MIN_SESSION: Final = timedelta(seconds=6)

@@ -54,28 +54,25 @@ def worker(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
         yield running
 
 
-async def described(kafka: Kafka) -> Group | None:
-    """Return the group as the operator's adapter describes it; None while it does not."""
-    with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
-        found = (await groups.describe("main", [GROUP]))[GROUP]
-    return found if isinstance(found, Group) else None
+async def with_members(kafka: Kafka, count: int, *, within_s: float = 50) -> Group:
+    """Return the group, as the operator's adapter describes it, once it has so many members.
 
-
-async def with_members(kafka: Kafka, count: int, *, within_s: float) -> Group:
-    """Return the group once it has so many members."""
+    Until then it is not there, or librdkafka refuses it: neither keeps it from being asked for at the next look.
+    """
     until_s = time.monotonic() + within_s
-    while time.monotonic() < until_s:
-        group = await described(kafka)
-        if group is not None and len(group.members) == count and not group.rebalancing:
-            return group
-        await asyncio.sleep(0.5)
+    with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
+        while time.monotonic() < until_s:
+            group = (await groups.describe("main", [GROUP]))[GROUP]
+            if isinstance(group, Group) and len(group.members) == count and not group.rebalancing:
+                return group
+            await asyncio.sleep(0.5)
     pytest.fail(f"the group has not {count} members after {within_s:g} s")
 
 
 async def test_a_workers_group_is_described_with_its_host_and_client_id(kafka: Kafka, worker: Process) -> None:
     """Kafka's admin library refuses it; what its leader assigns are no partitions."""
     assert worker.alive()
-    group = await with_members(kafka, 1, within_s=90)
+    group = await with_members(kafka, 1)
     (member,) = group.members
     assert (group.kind, group.state, group.consumer_protocol) == (WORKERS, GroupState.STABLE, False)
     assert (member.host, member.client_id, member.partitions) == (ADDRESS, POD.name, 0)
@@ -87,7 +84,7 @@ async def test_a_workers_group_is_described_with_its_host_and_client_id(kafka: K
 
 async def test_a_worker_that_stood_still_is_seen_gone_and_back_under_another_id(kafka: Kafka, worker: Process) -> None:
     """That is a certain eviction by the operator's own count."""
-    before = await with_members(kafka, 1, within_s=90)
+    before = await with_members(kafka, 1)
     pod = dataclasses.replace(POD, ip=ADDRESS, started=datetime.now(UTC) - SESSION)
     watched, rejoins = WatchedGroup(), list[Rejoin]()
 
@@ -100,11 +97,11 @@ async def test_a_worker_that_stood_still_is_seen_gone_and_back_under_another_id(
     take(before)
     worker.pause()
     try:
-        take(await with_members(kafka, 0, within_s=30))
+        take(await with_members(kafka, 0))
         await asyncio.sleep(GONE_S)
     finally:
         worker.resume()
-    after = await with_members(kafka, 1, within_s=60)
+    after = await with_members(kafka, 1)
     take(after)
     assert after.members[0].member_id != before.members[0].member_id
     assert [rejoin.certainty for rejoin in rejoins] == [Certainty.CERTAIN]

@@ -8,7 +8,7 @@ old. So nothing here says that a group is missing, or why it cannot be read: doc
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -19,7 +19,7 @@ from heartbeat_tuner.adapters.kafka.wire import classic_messages
 from heartbeat_tuner.adapters.kafka.wire.broker_connection import NotAnsweredError, UnreadableAnswerError
 from heartbeat_tuner.adapters.kafka.wire.classic_messages import OF_WORKERS, UNCOUNTED, ClassicDescription
 from heartbeat_tuner.adapters.kafka.wire.open_connections import Address, OldBrokerError, OpenConnections
-from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, UnreadableGroup
 
 AT_ONCE: Final = 100
 """Groups in one request."""
@@ -100,6 +100,16 @@ class BatchedGroups:
             groups |= described
         self.serves = len(groups) >= NEARLY_ALL * len(group_ids)
         return groups
+
+    def ask_again(self, alone: Mapping[str, Group | UnreadableGroup | None]) -> None:
+        """Ask next time for groups that librdkafka refuses for their kind, such as one that was not there before.
+
+        Args:
+            alone: what it said of groups that were left to it.
+        """
+        for name, group in alone.items():
+            if isinstance(group, UnreadableGroup) and group.of_another_kind:
+                self._left.pop(name, None)
 
     def _round(self, group_ids: Sequence[str], until_s: float) -> tuple[dict[str, Group], list[str]]:
         """Return what coordinators say of groups, and the groups whose coordinators must be looked up again."""

@@ -168,6 +168,7 @@ class _Cluster:
             alone = [group_id for group_id in group_ids if group_id not in batched]
             left_s = until_s - time.monotonic()
             reading = self._reader.read(client, alone, self._answers.understood, within_s=left_s)
+            self._batched.ask_again(reading.answered)
             if not (batched or reading.answered):
                 raise client.silence()
             answered = self._undescribed.filled_in(

@@ -60,9 +60,11 @@ class ClusterAnswers:
         error = error_of(answer)
         if error is None:
             return _group(answer.result())
-        if is_silent(error) and error.name() != "_INVALID_ARG":  # so librdkafka refuses a group of Connect's workers
+        is_refused = error.name() == "_INVALID_ARG"  # so librdkafka refuses a group of Connect's workers
+        if is_silent(error) and not is_refused:
             raise NoAnswerError
-        return self.not_described(group_id, error)
+        seen = self.not_described(group_id, error)
+        return seen if seen is None else dataclasses.replace(seen, of_another_kind=is_refused)
 
     def no_answer(self, group_id: str, why: str) -> UnreadableGroup:
         """Return a group of which nothing was said, and why."""

@@ -10,7 +10,7 @@ from heartbeat_tuner.adapters.kafka import batched_groups
 from heartbeat_tuner.adapters.kafka.batched_groups import BatchedGroups
 from heartbeat_tuner.adapters.kafka.kafka_access import Keys
 from heartbeat_tuner.adapters.kafka.wire.wire_format import AnswerReader, number, text, varint
-from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, Member
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, Member, UnreadableGroup
 from tests.support.odd_broker import OddBroker
 
 VERSIONS, FIND, DESCRIBE = 18, 10, 15
@@ -130,6 +130,21 @@ def test_a_group_of_connects_workers_is_described(brokers: Brokers, looks: Looks
     member = Member("m", "10.0.0.7", client_id="connect-1")
     workers = Group("workers", GroupState.STABLE, (member,), assignor="range", kind=WORKERS, coordinator=1)
     assert looks.look("workers", "a") == {"workers": workers, "a": group("a")}
+
+
+@pytest.mark.parametrize("of_another_kind", [True, False])
+def test_a_group_that_librdkafka_refuses_is_asked_for_again(
+    brokers: Brokers,
+    looks: Looks,
+    of_another_kind: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """Workers that start are in a group that was not there before; whoever else is left to it stays so for a minute."""
+    brokers.odd["workers"] = described("workers", state="Dead")
+    assert looks.look("workers") == {}
+    brokers.odd["workers"] = described("workers", kind="connect")
+    refused = UnreadableGroup("it is no consumer group (connect)", of_another_kind=of_another_kind)
+    looks.batched.ask_again({"workers": refused, "a": group("a"), "b": None})
+    assert list(looks.look("workers")) == (["workers"] if of_another_kind else [])
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ def test_a_group_that_librdkafka_refuses_to_describe_has_a_reason() -> None:
     assert group.message == (
         "Kafka cluster main does not describe group etl: GroupId etl is not a consumer group (connect)."
     )
+    assert group.of_another_kind
 
 
 @pytest.mark.parametrize(
