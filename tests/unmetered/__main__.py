@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Protocol
-from heartbeat_tuner.metrics.conventions import known_conventions, watched_groups
+from heartbeat_tuner.metrics.conventions import watched_groups
 from sandbox import progress, scenario
 from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
@@ -38,8 +38,6 @@ def impossible(row: Row) -> str:
     """Return why a library cannot be tried here; an empty text if it can."""
     if Protocol.CLASSIC not in catalogue.client(row.client).protocols:
         return "its group's session is set at the broker: `make broker-side` tries that"
-    if row.client not in known_conventions.IN_POLICIES:
-        return "no policy names it: its groups are not those of consumers"
     if row.client not in (*watched_groups.LIBRARIES, *watched_groups.WITHOUT_EXPORTER):
         return "nothing is decided by its new ids: a thread that fails and is replaced looks evicted"
     return ""
