@@ -274,8 +274,8 @@ def _model_notes(case: Case) -> list[str]:
         return [f"the model is not used: {case.asked.message}; say --members and --partitions."]
     model_notes = [f"assumed of the group: {' and '.join(case.assumed)}."] if case.assumed else []
     if case.stated.rebalancing is Rebalancing.CONSUMER:
-        session = broker_key(case.stated.client, Setting.SESSION_TIMEOUT)
-        interval = broker_key(case.stated.client, Setting.HEARTBEAT_INTERVAL)
+        session = broker_key(case.stated.kind, Setting.SESSION_TIMEOUT)
+        interval = broker_key(case.stated.kind, Setting.HEARTBEAT_INTERVAL)
         model_notes.append(
             f"in a group of the {session.partition('.')[0]} protocol the session and the heartbeat are the broker's: "
             f"set {session} and {interval} of the group."

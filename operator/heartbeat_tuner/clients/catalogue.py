@@ -31,9 +31,14 @@ _AT_BROKER: Final[Mapping[str, Mapping[str, Client]]] = {
     "java": _JAVA_AT_BROKER,
     "spring": _JAVA_AT_BROKER,
     "streams": {Protocol.STREAMS: java_groups.STREAMS_KIP1071},
-    **{client.name: _LIBRDKAFKA_AT_BROKER for client in librdkafka.CLIENTS},
+    **{
+        client.name: _LIBRDKAFKA_AT_BROKER
+        for client in librdkafka.CLIENTS
+        if client.poll_limit_factor == librdkafka.CONFLUENT_PYTHON_KIP848.poll_limit_factor
+    },
 }
-"""Cards of libraries where S and H are the group's, by the group's kind. librdkafka has one for all languages."""
+"""Cards of libraries where S and H are the group's, by the group's kind. librdkafka has one for all languages whose
+poll limit is librdkafka's own."""
 
 _NODE: Final = ("kafkajs", "node-rdkafka", "confluent-kafka-javascript", "platformatic", "kafka-node")
 _PYTHON: Final = ("confluent-kafka-python", "kafka-python", "aiokafka")

@@ -58,6 +58,7 @@ class StatedFacts:
         bounds: of its values.
         horizon: within which a change must have paid for its own restarts.
         rebalancing: how its partitions are moved.
+        kind: of the group, where its S and H are at the broker, as its keys there begin.
         static: whether members have a `group.instance.id`.
         members: how many there are; None: metrics tell.
         partitions: how many they share; None: metrics tell.
@@ -73,6 +74,7 @@ class StatedFacts:
     bounds: Mapping[Setting, Range] = dataclasses.field(default_factory=dict)
     horizon: timedelta = timedelta(days=14)
     rebalancing: Rebalancing = Rebalancing.EAGER
+    kind: str = Protocol.CONSUMER
     static: bool = False
     members: int | None = None
     partitions: int | None = None
@@ -192,7 +194,7 @@ def _group(facts: StatedFacts, counted: tuple[Member, ...]) -> Group:
         there,
         consumer_protocol=facts.rebalancing is Rebalancing.CONSUMER,
         assignor=COOPERATIVE_ASSIGNORS[0] if facts.rebalancing is Rebalancing.COOPERATIVE else "",
-        kind="streams" if facts.client.protocols[0] is Protocol.STREAMS else "consumer",
+        kind=facts.kind,
     )
 
 

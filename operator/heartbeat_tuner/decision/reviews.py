@@ -93,6 +93,8 @@ def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: D
     current = inputs.workload.current
     if inputs.policy.static_membership is StaticMembership.DISABLED:
         return decision
+    if inputs.group.kind == Protocol.SHARE and inputs.client.static_membership.holds:
+        return decision  # a share group has no static members, whatever the library does elsewhere
     if not inputs.client.static_membership.holds:
         return dataclasses.replace(decision, static_ids=static_ids.advise(inputs.client, NO_MODEL))
     if current is None:

@@ -151,7 +151,7 @@ def longest_poll_gap_s(observed: Observed, *, since_s: float) -> float | None:
         for quantity in BY_POLLS
         for series in observed.get(quantity, ())
     )
-    return max((max(values) for values in shown if values), default=None)
+    return max((min(max(values), samples.LONGEST_S) for values in shown if values), default=None)
 
 
 def longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:

@@ -15,7 +15,7 @@ docs/design/0021):
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -48,7 +48,7 @@ _UNDESCRIBED: Final = HiddenFencings(
 
 
 def hidden_by(
-    convention: Convention, pods: Sequence[Pod], observed: Observed, *, since_s: float
+    convention: Convention, pods: Sequence[Pod], observed: Observed, *, since_s: float, exporting: Collection[str]
 ) -> HiddenFencings | None:
     """Return why members may have been fenced unseen, by what a convention shows; None where none was.
 
@@ -57,12 +57,13 @@ def hidden_by(
         pods: of the group.
         observed: the series of the running pods.
         since_s: start of the record, in Unix seconds.
+        exporting: names of the pods that exported all that is needed lately.
     """
     if Quantity.LOST_FOR_SILENCE in convention.needed:
         return None
     if Quantity.EVICTIONS_SEEN in convention.needed:
         joins_are_counted = Quantity.REBALANCES in convention.needed
-        return _joined_again(pods, observed, since_s) if joins_are_counted else _UNDESCRIBED
+        return _joined_again(pods, observed, since_s, exporting) if joins_are_counted else _UNDESCRIBED
     return hidden_fencings(pods, observed, since_s=since_s, lingers=convention.lingers)
 
 
@@ -103,8 +104,14 @@ def hidden_fencings(
     return None
 
 
-def _joined_again(pods: Sequence[Pod], observed: Observed, since_s: float) -> HiddenFencings | None:
+def _joined_again(
+    pods: Sequence[Pod], observed: Observed, since_s: float, exporting: Collection[str]
+) -> HiddenFencings | None:
     """Return that a member of a share group joined again, once all pods had time to join after the newest began."""
+    for pod in pods:
+        if pod.name not in exporting:
+            phrase = "pod {pod} exports no counter of its joins, so its member may have been fenced"
+            return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=False)
     settled_s = max([since_s, *(pod.started.timestamp() + JOINING_S for pod in pods)])
     for pod in pods:
         joins = evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name)

@@ -35,6 +35,7 @@ SETTLING: Final = timedelta(seconds=60)
 ENOUGH_BEATS: Final = 12
 """Of a member, between two scrapes: the count may be off by one, so with fewer no period is known to a tenth."""
 
+_DESCRIBED: Final = (Quantity.EVICTIONS_SEEN, Quantity.DOUBTFUL_EVICTIONS)
 _COUNTED_ALONE: Final = (Quantity.EVICTIONS_SEEN, Quantity.LOST_FOR_SILENCE)
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
@@ -172,12 +173,12 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     beats = current.get(Quantity.HEARTBEATS, ())
     timed = _timed(beats, since_s)
     silences = [gap for beat in beats if (gap := _silence_s(beat, current, since_s)) is not None]
-    observed = _observed(current, convention, newest_s)
-    settled = watched.since + SETTLING
-    settled_s = (watched.now - settled).total_seconds()
+    observed = _observed(current, convention.needed, newest_s)
+    described = _observed(current, _DESCRIBED, newest_s) if set(_DESCRIBED) <= set(convention.needed) else observed
+    settled, settled_s = watched.since + SETTLING, (watched.now - watched.since - SETTLING).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
     has_share = settled_s >= ENOUGH_SETTLED.total_seconds() and Quantity.REBALANCE_TIME in convention.by_quantity
-    evicted = _evicted(watched, current, convention, observed)
+    evicted = _evicted(watched, current, convention, described)
     return Record(
         since=watched.since,
         until=watched.now,
@@ -195,7 +196,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
         evicted_pods=_pods(evicted.silent),
         poll_gap_pods=_pods(evicted.left),
-        hidden=fencing_proof.hidden_by(convention, watched.pods, current, since_s=since_s)
+        hidden=fencing_proof.hidden_by(convention, watched.pods, current, since_s=since_s, exporting=observed)
         if watched.consumer_protocol
         else None,
         # More than half of the members were watched for so long, so the median period lies between periods of these.
@@ -268,8 +269,7 @@ def _changes(
 
 def _consumers_per_pod(watched: RecordScope, current: Observed) -> int:
     """Return the most consumers that one pod exports, by their counters of joins; at least one."""
-    joins = current.get(Quantity.REBALANCES, ())
-    return max([1, *(len(evictions.of_pod(joins, pod.name)) for pod in watched.pods)])
+    return max([1, *(len(evictions.of_pod(current.get(Quantity.REBALANCES, ()), pod.name)) for pod in watched.pods)])
 
 
 def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None:
@@ -287,14 +287,14 @@ def _same_member(series: Series, other: Series) -> bool:
     return all(series.labels.get(name) == value for name, value in other.labels.items() if name != queries.NAME_LABEL)
 
 
-def _observed(current: Observed, convention: Convention, newest_s: float) -> set[str]:
-    """Return the pods that export every counter that is there from the start, and did so lately."""
+def _observed(current: Observed, needed: Sequence[Quantity], newest_s: float) -> set[str]:
+    """Return the pods that export every needed counter, which are there from the start, and did so lately."""
     fresh = [
         {
             series.labels[queries.POD_LABEL]
             for series in current.get(quantity, ())
             if series.samples and newest_s - series.samples.times_s[-1] <= STALE_AFTER.total_seconds()
         }
-        for quantity in convention.needed
+        for quantity in needed
     ]
     return set.intersection(*fresh)

@@ -198,6 +198,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         bounds=bounds_of(client, bounds),
         horizon=horizon,
         rebalancing=rebalancing,
+        kind=Protocol.STREAMS if protocol == Protocol.STREAMS else Protocol.CONSUMER,
         static=membership == "static",
         members=members,
         partitions=partitions,
@@ -267,14 +268,13 @@ def _client(name: str) -> Client:
     return client
 
 
-def broker_key(client: Client, setting: Setting) -> str:
+def broker_key(kind: str, setting: Setting) -> str:
     """Return the key of a group's configuration that holds what the broker says, such as consumer.session.timeout.ms.
 
     Args:
-        client: the card; of the consumer protocol unless its groups have another one at the broker.
+        kind: of the group.
         setting: the session timeout or the heartbeat interval.
     """
-    kind = client.protocols[0] if client.protocols[0].is_at_broker else Protocol.CONSUMER
     return f"{kind}.{_BROKERS[setting]}"
 
 

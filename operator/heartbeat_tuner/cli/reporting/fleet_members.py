@@ -17,7 +17,7 @@ from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.reporting.reported_policies import ReportedPolicy
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.decision import from_metrics
 from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
 from heartbeat_tuner.decision.profile import usable_model
@@ -188,9 +188,13 @@ def _facts(
     assumed = []
     if view is None and watched is not None and len(watched.group.convention.libraries) > 1:
         assumed.append(f"that its library is {client.title}, as its exporter and its model allow")
-    consumer = view is not None and view.status.group_protocol in AT_BROKER.values()
-    rebalancing = Rebalancing.CONSUMER if consumer else Rebalancing.EAGER
-    assumed += [_DYNAMIC] if consumer else [_EAGER, _DYNAMIC]
+    kind = (
+        None
+        if view is None
+        else next((kind for kind, name in AT_BROKER.items() if name == view.status.group_protocol), None)
+    )
+    rebalancing = Rebalancing.EAGER if kind is None else Rebalancing.CONSUMER
+    assumed += [_EAGER, _DYNAMIC] if kind is None else [_DYNAMIC]
     given = {} if view is None else dict(view.policy.declared)
     if view is not None and view.status.current is not None:
         given = applied.durations_of(view.status.current)
@@ -203,6 +207,7 @@ def _facts(
         brokers=1,
         objective=OBJECTIVE,
         rebalancing=rebalancing,
+        kind=kind or Protocol.CONSUMER,
     )
     if view is not None:
         policy = view.policy

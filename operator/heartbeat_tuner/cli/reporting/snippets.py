@@ -45,7 +45,7 @@ def _group_configuration(member: FleetMember, target: LivenessSettings) -> list[
     """Return the command that sets what the broker says in a group of the consumer protocol."""
     facts = member.case.stated
     given = [
-        f"{broker_key(facts.client, setting)}={durations.to_ms(target[setting])}"
+        f"{broker_key(facts.kind, setting)}={durations.to_ms(target[setting])}"
         for setting in liveness.changed(facts.current.settings, target)
         if is_brokers(setting, facts.rebalancing)
     ]

@@ -1,10 +1,12 @@
 """What may be asked for where S and H are the group's, at the broker. Pure."""
 
+from collections.abc import Mapping
 from typing import Final
 
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
-from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
 
 OF_GROUP: Final = frozenset({Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL})
@@ -27,6 +29,23 @@ def fixed(group: Group, free: frozenset[Setting]) -> frozenset[Setting]:
 def poll_limit_is_clients(group: Group) -> bool:
     """Whether S and H of a group are its configuration at the broker, and M is its clients'."""
     return group.consumer_protocol and group.config is not None
+
+
+def allowed(group: Group, bounds: Mapping[Setting, Range], current: LivenessSettings) -> Mapping[Setting, Range]:
+    """Return a policy's bounds, with what a group's kind adds: the poll limit of a share group is not shortened.
+
+    Nothing counts its members that leave because they did not poll, so nobody would notice what a shorter limit does.
+
+    Args:
+        group: as its coordinator describes it.
+        bounds: of the policy.
+        current: what is set.
+    """
+    own, limit = bounds.get(Setting.MAX_POLL_INTERVAL, Range()), current.max_poll_interval
+    if group.kind != Protocol.SHARE or limit is None or (own.max is not None and own.max < limit):
+        return bounds
+    least = limit if own.min is None else max(own.min, limit)
+    return {**bounds, Setting.MAX_POLL_INTERVAL: Range(least, own.max)}
 
 
 def intervals(cluster: Cluster) -> Range:

@@ -93,7 +93,10 @@ def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding |
     if inputs.policy.mode is not Mode.INITIAL:
         return None
     if inputs.group.consumer_protocol:
-        phrase = "spec.mode is Initial: the webhook sets nothing in pods of the KIP-848 group {group}; use mode Apply"
+        phrase = (
+            "spec.mode is Initial: the webhook sets nothing in pods of group {group}, whose session is set at the "
+            "broker; use mode Apply"
+        )
         return Finding(Reason.RECOMMEND_MODE, say(phrase, group=inputs.policy.group_id))
     return Finding(
         Reason.AT_NEXT_RESTART,

@@ -74,7 +74,8 @@ def measured_as(name: str) -> str:
     Args:
         name: one of `IN_POLICIES`.
     """
-    return name if name in watched_groups.LIBRARIES else of_library(name)[0].libraries[0]
+    own = () if name in watched_groups.LIBRARIES else of_library(name)
+    return own[0].libraries[0] if own else name
 
 
 def names(conventions: Iterable[Convention], quantity: Quantity) -> tuple[str, ...]:

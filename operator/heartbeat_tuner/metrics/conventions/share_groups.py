@@ -14,7 +14,8 @@ from heartbeat_tuner.metrics.conventions.librdkafka_metrics import COUNTERS
 from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
-_COUNTED: Final = (Quantity.HEARTBEATS, Quantity.REBALANCES)
+COUNTED: Final = (Quantity.HEARTBEATS, Quantity.REBALANCES)
+"""What clients have to count."""
 
 
 def _beside_descriptions(counters: Convention) -> Convention:
@@ -23,8 +24,8 @@ def _beside_descriptions(counters: Convention) -> Convention:
         name=f"{counters.name}-described",
         title=f"the operator's group watcher, beside {counters.title}",
         libraries=counters.libraries,
-        metrics=(*(counters.by_quantity[quantity] for quantity in _COUNTED), *GROUP_WATCHER.metrics),
-        needed=(*_COUNTED, *GROUP_WATCHER.needed),
+        metrics=(*(counters.by_quantity[quantity] for quantity in COUNTED), *GROUP_WATCHER.metrics),
+        needed=(*COUNTED, *GROUP_WATCHER.needed),
         withheld=GROUP_WATCHER.withheld,
     )
 

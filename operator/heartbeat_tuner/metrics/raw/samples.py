@@ -14,9 +14,12 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
-from typing import NamedTuple, overload
+from typing import Final, NamedTuple, overload
 
 import numpy as np
+
+LONGEST_S: Final = 1e9
+"""Thirty years: what is exported may be any number, and a time has to be one."""
 
 
 class Sample(NamedTuple):

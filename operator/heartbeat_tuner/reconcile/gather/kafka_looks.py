@@ -199,8 +199,8 @@ def _of_others(policy: Policy, group: Group) -> Finding | None:
     The values of one are not read by the other, and its evictions are counted otherwise.
     """
     has_workers = group.kind == WORKERS
-    if not group.members or has_workers == (policy.library == java.CONNECT.name):
-        return None
+    if has_workers == (policy.library == java.CONNECT.name) or not (has_workers or group.members):
+        return None  # nobody says what an empty group was
     phrase = (
         "the members of group {group} are Connect's workers: set spec.client.library to connect, and not {library}; "
         "the consumers of a sink connector's tasks are in a group of their own, connect-NAME"

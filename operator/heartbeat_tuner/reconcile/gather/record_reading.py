@@ -176,7 +176,7 @@ def _of_share(by_convention: Mapping[Convention, Observed]) -> Mapping[Conventio
     described = by_convention.get(watched_groups.GROUP_WATCHER, {})
     for counters, recorded in share_groups.RECORDS.items():
         counted = by_convention.get(counters, {})
-        if any(counted.get(quantity) for quantity in recorded.needed):
+        if all(counted.get(quantity) for quantity in share_groups.COUNTED):
             return {recorded: {**counted, **described}}
     return {watched_groups.GROUP_WATCHER: described}
 
