@@ -36,7 +36,7 @@ ENOUGH_BEATS: Final = 12
 """Of a member, between two scrapes: the count may be off by one, so with fewer no period is known to a tenth."""
 
 _DESCRIBED: Final = (Quantity.EVICTIONS_SEEN, Quantity.DOUBTFUL_EVICTIONS)
-_COUNTED_ALONE: Final = (Quantity.EVICTIONS_SEEN, Quantity.LOST_FOR_SILENCE)
+_OF_PODS: Final = frozenset(each for each in Quantity if each.kind is ValueKind.COUNTER) - {*_DESCRIBED}
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
 
@@ -97,7 +97,8 @@ def measure(
         return say("; tried {query}", query=query(Quantity.REBALANCES))
 
     everything = [series for group in observed.values() for series in group]
-    lost = next((each for each in _COUNTED_ALONE if each in convention.needed), None)
+    alone = (Quantity.EVICTIONS_SEEN, Quantity.LOST_FOR_SILENCE)
+    lost = next((each for each in alone if each in convention.needed), None)
     if not everything and lost is not None:
         return Unknown(Reason.NO_SERIES, convention.missing(lost, policy.group_id, query(lost)))
     if not everything:
@@ -140,15 +141,14 @@ def measure(
 def _aligned(current: Observed) -> Observed:
     """Cut each pod's counters where the oldest of them ends.
 
-    Quantities are read one after the other, and a scrape may arrive in between: heartbeats counted as requests in one
-    scrape more than as accepted would look like evictions. All counters of a pod are scraped together, so a common end
-    is a common moment. A windowed maximum may end long before: it is no number while nothing happens.
+    Quantities are read one after the other: heartbeats counted as requests in one scrape more than as accepted would
+    look like evictions. What a pod exports is scraped together. Windowed maxima are no numbers while nothing happens.
     """
     shown = {quantity: [series for series in group if series.samples] for quantity, group in current.items()}
     counters = [
         (quantity, series.labels[queries.POD_LABEL], series.samples.times_s[-1])
         for quantity, group in shown.items()
-        if quantity.kind is ValueKind.COUNTER
+        if quantity in _OF_PODS
         for series in group
     ]
     if len({end_s for _, _, end_s in counters}) <= 1:  # most of the time
@@ -161,7 +161,7 @@ def _aligned(current: Observed) -> Observed:
         ends[pod] = min(ends.get(pod, end_s), end_s)
     return {
         quantity: [series.until(ends[series.labels[queries.POD_LABEL]]) for series in group]
-        if quantity.kind is ValueKind.COUNTER
+        if quantity in _OF_PODS
         else group
         for quantity, group in shown.items()
     }

@@ -117,3 +117,10 @@ def test_what_is_no_version_is_refused(version: str) -> None:
 def test_where_the_values_are_the_groups_another_card_holds(library: str, kind: Protocol, card: str) -> None:
     """A Streams application leaves such a group when it closes, which makes its restarts cheap."""
     assert catalogue.in_group(library, kind).name == card
+
+
+@pytest.mark.parametrize("library", catalogue.CLIENTS)
+@pytest.mark.parametrize("kind", [Protocol.CONSUMER, Protocol.STREAMS, Protocol.SHARE])
+def test_whatever_the_group_is_a_library_s_poll_limit_is_what_it_was(library: str, kind: Protocol) -> None:
+    """confluent-kafka-javascript doubles it, and a card that does not would have handlers take twice as long."""
+    assert catalogue.in_group(library, kind).poll_limit_factor == catalogue.client(library).poll_limit_factor

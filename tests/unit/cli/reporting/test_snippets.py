@@ -39,12 +39,21 @@ def test_the_policy_is_accepted_once_its_gaps_are_filled(group: str) -> None:
     assert body["spec"]["groupId"] == group
 
 
-def test_what_the_broker_says_is_set_at_the_broker() -> None:
-    """The group's name is one word of the command, whatever it is."""
-    body = reports.policy(groupProtocol="Consumer", current=None)
-    body["spec"] |= {"client": {"library": "java"}, "groupId": "a'; reboot"}
+@pytest.mark.parametrize(
+    ("protocol", "library", "kind"),
+    [
+        ("Consumer", "java", "consumer"),
+        ("Streams", "streams", "streams"),
+        ("Share", "java", "share"),
+        ("Share", "confluent-kafka-python", "share"),
+    ],
+)
+def test_what_the_broker_says_is_set_at_the_broker(protocol: str, library: str, kind: str) -> None:
+    """By the keys of the group's own protocol; its name is one word of the command, whatever it is."""
+    body = reports.policy(groupProtocol=protocol, current=None)
+    body["spec"] |= {"client": {"library": library}, "groupId": "a'; reboot"}
     (member,) = reports.members(reports.sources([], [body]))
     (pasted,) = snippets(member, worlds.java_settings(session="30s", interval="5s"))
     words = shlex.split(pasted.text)
     assert words[words.index("--entity-name") + 1] == "a'; reboot"
-    assert words[-1] == "consumer.session.timeout.ms=30000"
+    assert words[-1] == f"{kind}.session.timeout.ms=30000"

@@ -310,6 +310,27 @@ def test_the_limit_of_a_share_group_is_asked_of_a_model_alone() -> None:
     decision = decide(dataclasses.replace(inputs, group=group, cluster=cluster))
     assert decision.finding.reason is not Reason.POLL_GAP_EXCEEDS_LIMIT
     assert writes(inputs, decision) == OF_CLIENT
+    assert decision.to_apply is not None
+    assert decision.to_apply.max_poll_interval > current(inputs).max_poll_interval  # type: ignore[operator]
+
+
+@given(kind=st.sampled_from(Protocol), least_s=st.none() | st.integers(1, 900), most_s=st.none() | st.integers(1, 900))
+def test_nobody_shortens_the_limit_of_a_share_group(kind: Protocol, least_s: int | None, most_s: int | None) -> None:
+    """Of other groups the policy's bounds hold as they are; one that wants a shorter limit is a person's word."""
+    inputs = case("poll-gaps")
+    limit = current(inputs).max_poll_interval
+    assert limit is not None
+    own = Range(*(None if each is None else seconds(each) for each in (least_s, most_s)))
+    bounds = {Setting.MAX_POLL_INTERVAL: own, Setting.SESSION_TIMEOUT: Range(seconds(6))}
+    group = dataclasses.replace(inputs.group, kind=kind)
+    found = group_bounds.allowed(group, bounds, current(inputs))
+    if kind != Protocol.SHARE or (own.max is not None and own.max < limit):
+        assert found == bounds
+    else:
+        least = found[Setting.MAX_POLL_INTERVAL].min
+        assert least is not None
+        assert least >= limit
+        assert found == {**bounds, Setting.MAX_POLL_INTERVAL: Range(least, own.max)}
 
 
 def test_the_limit_of_kafka_streams_in_a_group_of_its_own_protocol_is_cured_in_the_pods() -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import pytest
@@ -224,6 +224,32 @@ async def test_members_of_a_share_group_that_joined_once_were_not_fenced(library
     assert moved.evictions == 4
     assert moved.hidden is not None
     assert "took part in a rebalance" in moved.hidden.message
+
+
+@pytest.mark.parametrize("lacks", ["pod", "samples", "beats"])
+async def test_what_the_broker_shows_of_a_share_group_counts_whatever_its_pods_export(lacks: str) -> None:
+    """An agent in some pods only, or one that has failed, hides no eviction, and proves no calm."""
+    series = sharing("java", joined_at=NOW - 2 * HOUR)
+    if lacks == "pod":
+        series = [each for each in series if each.labels["pod"] != "orders-0"]
+    elif lacks == "samples":
+        series = [each.until((NOW - 20 * MINUTE).timestamp()) for each in series]
+    else:
+        series = [each for each in series if "rebalance" in each.labels["__name__"]]
+    policy = dataclasses.replace(worlds.policy(), library="java")
+    for times, evictions in ((FOUR, 4), ((), 0)):
+        record = await record_at_broker([*watched(*times), *series], "share", policy)
+        assert isinstance(record, Record)
+        assert record.evictions == evictions
+        assert record.hidden is not None
+
+
+async def test_a_poll_of_any_age_ends_no_record() -> None:
+    """What is exported may be any number."""
+    record = await record_at_broker([*watched(*FOUR), share_polls("last_poll_seconds_ago", 1e300)], "share", JAVA)
+    assert isinstance(record, Record)
+    assert record.evictions == 4
+    assert record.longest_poll_gap == timedelta(seconds=1e9)
 
 
 async def test_a_member_that_exports_nothing_beside_those_that_do_is_no_proof() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from heartbeat_tuner.clients import java
 from heartbeat_tuner.domain.evidence import Pod, Record
-from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, Member
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, Member
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.conventions.java_metrics import CONNECT_WORKER, JMX_EXPORTER
@@ -126,6 +126,15 @@ async def test_a_policy_that_names_workers_as_consumers_is_told_so() -> None:
     await stage.cycle()
     assert stage.condition("Ready") == ("False", Reason.GROUP_UNREADABLE)
     assert "set spec.client.library to connect, and not java" in stage.message("Ready")
+    assert stage.workloads.writes == []
+
+
+async def test_workers_whose_group_is_empty_for_a_moment_are_no_consumers() -> None:
+    """A group in a storm often is, and Kafka goes on to call it one of Connect."""
+    stage = stage_with(watched(*FOUR), group=dataclasses.replace(workers(), members=(), state=GroupState.EMPTY))
+    stage.policies.edit(ORDERS, client={"library": "java"})
+    await stage.cycle()
+    assert stage.condition("Ready") == ("False", Reason.GROUP_UNREADABLE)
     assert stage.workloads.writes == []
 
 
