@@ -23,7 +23,7 @@ from heartbeat_tuner.domain.evidence import HiddenFencings, Pod
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics import evictions, lost_partitions
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.raw import samples
+from heartbeat_tuner.metrics.raw import queries, samples
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -42,13 +42,22 @@ MOST_APART_S: Final = 55.0
 JOINING_S: Final = 90.0
 """A rebalance within so many seconds of a pod's start is the doing of that."""
 
+LEAVING_S: Final = 150.0
+"""And within so many of a pod's last sample: who did not say that it leaves is removed after a session."""
+
 _UNDESCRIBED: Final = HiddenFencings(
     "a member that is back before the group is described again is not seen missing", lasts=True
 )
 
 
 def hidden_by(
-    convention: Convention, pods: Sequence[Pod], observed: Observed, *, since_s: float, exporting: Collection[str]
+    convention: Convention,
+    pods: Sequence[Pod],
+    observed: Observed,
+    *,
+    since_s: float,
+    exporting: Collection[str],
+    ended_s: Sequence[float],
 ) -> HiddenFencings | None:
     """Return why members may have been fenced unseen, by what a convention shows; None where none was.
 
@@ -58,12 +67,13 @@ def hidden_by(
         observed: the series of the running pods.
         since_s: start of the record, in Unix seconds.
         exporting: names of the pods that exported all that is needed lately.
+        ended_s: when pods that run no more were last seen.
     """
     if Quantity.LOST_FOR_SILENCE in convention.needed:
         return None
     if Quantity.EVICTIONS_SEEN in convention.needed:
         joins_are_counted = Quantity.REBALANCES in convention.needed
-        return _joined_again(pods, observed, since_s, exporting) if joins_are_counted else _UNDESCRIBED
+        return _joined_again(pods, observed, since_s, exporting, ended_s) if joins_are_counted else _UNDESCRIBED
     return hidden_fencings(pods, observed, since_s=since_s, lingers=convention.lingers)
 
 
@@ -85,7 +95,7 @@ def hidden_fencings(
     if interval_s is not None and interval_s > MOST_APART_S:
         phrase = "pods are scraped every {interval:.0f} s, and a lost partition shows for 59 s"
         return HiddenFencings(say(phrase, interval=Reading(interval_s)), lasts=True)
-    moved = {pod: series for pod, series in joins.items() if any(_changes(each, since_s) for each in series)}
+    moved = {pod: series for pod, series in joins.items() if any(_moves_s(each, since_s) for each in series)}
     for pod, series in moved.items():
         if not _has_listener(pod, len(series), observed):
             phrase = (
@@ -104,10 +114,28 @@ def hidden_fencings(
     return None
 
 
+def ended_s(observed: Observed, running: Collection[str]) -> Sequence[float]:
+    """Return when each pod that runs no more was last seen, in Unix seconds.
+
+    Args:
+        observed: the series of all pods.
+        running: names of those that run.
+    """
+    last: dict[str, float] = {}
+    for series in observed.get(Quantity.REBALANCES, ()):
+        pod = series.labels.get(queries.POD_LABEL, "")
+        if pod not in running and series.samples:
+            last[pod] = max(last.get(pod, 0.0), series.samples.times_s[-1])
+    return tuple(last.values())
+
+
 def _joined_again(
-    pods: Sequence[Pod], observed: Observed, since_s: float, exporting: Collection[str]
+    pods: Sequence[Pod], observed: Observed, since_s: float, exporting: Collection[str], ended_s: Sequence[float]
 ) -> HiddenFencings | None:
-    """Return that a member of a share group joined again, once all pods had time to join after the newest began."""
+    """Return that a member of a share group joined again, once all pods had time to join after the newest began.
+
+    What they get of a pod that has ended is not that: where a group scales in, all members have another assignment.
+    """
     for pod in pods:
         if pod.name not in exporting:
             phrase = "pod {pod} exports no counter of its joins, so its member may have been fenced"
@@ -115,7 +143,8 @@ def _joined_again(
     settled_s = max([since_s, *(pod.started.timestamp() + JOINING_S for pod in pods)])
     for pod in pods:
         joins = evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name)
-        if any(_changes(series, settled_s) for series in joins):
+        moved_s = (at for series in joins for at in _moves_s(series, settled_s))
+        if any(not any(0.0 <= at - end_s <= LEAVING_S for end_s in ended_s) for at in moved_s):
             phrase = "pod {pod} took part in a rebalance, and no client shows whether a share group fenced its member"
             return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=True)
     return None
@@ -128,11 +157,11 @@ def _watched(series: Series, since_s: float) -> Iterator[tuple[float, float]]:
     yield from series.samples.between(since_s, math.inf).pairs()
 
 
-def _changes(series: Series, since_s: float) -> bool:
-    """Whether a counter moved: also from nothing, where its first sample is in the record."""
-    values = [value for _, value in _watched(series, since_s)]
+def _moves_s(series: Series, since_s: float) -> list[float]:
+    """Return when a counter moved: also from nothing, where its first sample is in the record."""
     is_new = not series.samples or series.samples.times_s[0] > since_s
-    return len({0.0, *values} if is_new else set(values)) > 1
+    watched = [*([(-math.inf, 0.0)] if is_new else []), *_watched(series, since_s)]
+    return [at for (_, earlier), (at, value) in pairwise(watched) if value != earlier]
 
 
 def _gaps_s(series: Series, since_s: float) -> Iterator[float]:

@@ -135,7 +135,7 @@ def measure(
             for quantity, group in observed.items()
         }
     )
-    return _count(watched, current, convention, newest_s)
+    return _count(watched, current, convention, newest_s, fencing_proof.ended_s(observed, running))
 
 
 def _aligned(current: Observed) -> Observed:
@@ -167,7 +167,9 @@ def _aligned(current: Observed) -> Observed:
     }
 
 
-def _count(watched: RecordScope, current: Observed, convention: Convention, newest_s: float) -> Record:
+def _count(
+    watched: RecordScope, current: Observed, convention: Convention, newest_s: float, ended_s: Sequence[float]
+) -> Record:
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
@@ -194,9 +196,11 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         counted_evictions=evicted.counted,
         consumers_per_pod=_consumers_per_pod(watched, current),
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
-        evicted_pods=_pods(evicted.silent),
-        poll_gap_pods=_pods(evicted.left),
-        hidden=fencing_proof.hidden_by(convention, watched.pods, current, since_s=since_s, exporting=observed)
+        evicted_pods=tuple(sorted({change.pod for change in evicted.silent})),
+        poll_gap_pods=tuple(sorted({change.pod for change in evicted.left})),
+        hidden=fencing_proof.hidden_by(
+            convention, watched.pods, current, since_s=since_s, exporting=observed, ended_s=ended_s
+        )
         if watched.consumer_protocol
         else None,
         # More than half of the members were watched for so long, so the median period lies between periods of these.
@@ -245,10 +249,6 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
         longest_gap_s=evictions.longest_poll_gap_s(current, since_s=since_s),
         counted=len(silent),
     )
-
-
-def _pods(changes: Sequence[MemberChange]) -> tuple[str, ...]:
-    return tuple(sorted({change.pod for change in changes}))
 
 
 def _changes(

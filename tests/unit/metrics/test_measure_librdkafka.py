@@ -1,12 +1,12 @@
 """From what consumers with librdkafka count of themselves to a record: of any protocol, and of share groups."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import fencing_proof
@@ -46,17 +46,24 @@ def counted(*pods: str, **moves: Callable[[float], float]) -> Answers:
 
 
 def measured(
-    answers: Answers, *, convention: Convention = COUNTERS, at_broker: bool = False, since: timedelta = timedelta(0)
+    answers: Answers,
+    *,
+    convention: Convention = COUNTERS,
+    at_broker: bool = False,
+    since: timedelta = timedelta(0),
+    pods: Sequence[Pod] = PODS,
 ) -> Record | Unknown:
     """Return the record of ten minutes."""
     policy = dataclasses.replace(worlds.policy(), library="confluent-kafka-python")
-    scope = RecordScope(policy, PODS, timedelta(minutes=5), [], SINCE + since, NOW, consumer_protocol=at_broker)
+    scope = RecordScope(policy, pods, timedelta(minutes=5), [], SINCE + since, NOW, consumer_protocol=at_broker)
     return records.measure(scope, answers, convention, query=lambda quantity: f"query of {quantity.camel}")
 
 
-def recorded(answers: Answers, *, convention: Convention = COUNTERS, at_broker: bool = False) -> Record:
+def recorded(
+    answers: Answers, *, convention: Convention = COUNTERS, at_broker: bool = False, pods: Sequence[Pod] = PODS
+) -> Record:
     """Return what must be measurable."""
-    record = measured(answers, convention=convention, at_broker=at_broker)
+    record = measured(answers, convention=convention, at_broker=at_broker, pods=pods)
     assert isinstance(record, Record)
     return record
 
@@ -136,9 +143,26 @@ def test_members_of_a_share_group_join_when_a_pod_begins(*, after_s: float, is_h
     moved_at_s = 52 * 60 + after_s
     joined = counted("orders-0", rebalances=lambda age_s: 1.0 + (age_s >= moved_at_s))
     hidden = fencing_proof.hidden_by(
-        share_groups.RECORDS[COUNTERS], pods, joined, since_s=started.timestamp(), exporting={pod.name for pod in pods}
+        share_groups.RECORDS[COUNTERS],
+        pods,
+        joined,
+        since_s=started.timestamp(),
+        exporting={pod.name for pod in pods},
+        ended_s=(),
     )
     assert (hidden is not None) is is_hidden
+
+
+@pytest.mark.parametrize(("after_s", "is_hidden"), [(-60.0, True), (5.0, False), (65.0, False), (200.0, True)])
+def test_members_of_a_share_group_get_what_a_pod_had_that_has_ended(*, after_s: float, is_hidden: bool) -> None:
+    """Where the group scales in, or a pod fails for good: at once, or after a session."""
+    moved_at_s = 53 * 60 + after_s
+    answers = counted("orders-0", rebalances=lambda age_s: 1.0 + (age_s >= moved_at_s))
+    gone = counters.counter(PODS[1], OLD, OLD + timedelta(minutes=53), lambda _: 1.0)
+    answers[Quantity.REBALANCES] = [*answers[Quantity.REBALANCES], gone]
+    record = recorded(answers, convention=share_groups.RECORDS[COUNTERS], at_broker=True, pods=PODS[:1])
+    assert (record.hidden is not None) is is_hidden
+    assert record.unobserved_pods == ()
 
 
 def test_a_name_of_a_policy_s_own_makes_no_zero_of_what_is_not_there() -> None:
@@ -157,4 +181,4 @@ def test_a_name_of_a_policy_s_own_proves_nothing_of_what_the_broker_shows() -> N
     described = custom.of_policy(Naming(names={"lostForSilence": "my_typo_total"}), "confluent-kafka-python")[1]
     assert Quantity.EVICTIONS_SEEN in described.needed
     assert Quantity.LOST_FOR_SILENCE in described.by_quantity
-    assert fencing_proof.hidden_by(described, PODS, {}, since_s=SINCE.timestamp(), exporting=()) is not None
+    assert fencing_proof.hidden_by(described, PODS, {}, since_s=SINCE.timestamp(), exporting=(), ended_s=()) is not None
