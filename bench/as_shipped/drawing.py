@@ -15,7 +15,7 @@ rules can be said in one line:
 - Gaps between polls show in full, but for KafkaJS.
 - Nothing shows a fencing in a share group but the broker's descriptions, every 5 s: only of a member that is missing in
   one, and not of all members at once. But its members' counters show that somebody joined again, also where a member
-  left for want of a poll, or others got the partitions of one that is down (`metrics.fencing_proof`).
+  left for want of a poll (`metrics.fencing_proof`).
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
 
@@ -52,8 +52,6 @@ _DESCRIBED: Final = frozenset({"share"})
 
 _DESCRIBED_EVERY_S: Final = 5.0
 """How often the group watcher describes a group, as long as there are at most 300 of them."""
-
-_LOOKS_EVERY_S: Final = 60.0
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
@@ -106,8 +104,6 @@ class _Drawing:
         self._evicted: list[tuple[float, int, bool]] = []
         """When, how many members together, and whether it shows."""
         self._is_described = tables.library.name in _DESCRIBED
-        self._rejoined: set[int] = set()
-        """Hours in which others got the partitions of a member that is down, before its pod is back."""
         self._survived = rng.random(self._count) * self._period_s
         self._marks: dict[str, Marks] = {}
 
@@ -238,9 +234,6 @@ class _Drawing:
         away_s = np.array([0.0 if profile.surge else time for _, time in away])
         self._downtimes(measured.RESTART_DOWNTIME, np.array([hour for hour, _ in away], dtype=np.int64), away_s, 2)
         self._downtimes(measured.CRASH_DOWNTIME, hours, back, 1)
-        if self._is_described:
-            chances = (back - self._session_s) / _LOOKS_EVERY_S
-            self._rejoined = set(hours[rng.random(crashes) < chances].tolist())
         return started, deploys, crashes
 
     def _downtimes(self, name: str, hours: Whole, times_s: Array, open_ends: int) -> None:
@@ -304,7 +297,7 @@ class _Drawing:
                     tuple(sorted(begun[place], key=lambda start: start[1])),
                     place in deploys,
                     silent[place],
-                    joined_again=self._is_described and (silent[place] + left[place] > 0 or place in self._rejoined),
+                    joined_again=self._is_described and silent[place] + left[place] > 0,
                 )
             )
         return hours
