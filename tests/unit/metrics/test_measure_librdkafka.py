@@ -135,6 +135,13 @@ def test_a_member_of_a_share_group_that_joined_again_may_have_been_fenced() -> N
     assert moved.hidden.message.startswith("pod orders-0 took part in a rebalance, and no client shows whether")
 
 
+def test_a_join_that_the_newest_scrape_shows_counts_at_once() -> None:
+    """Its pod runs on, though nothing newer is there of it."""
+    newest = counted("orders-0", "orders-1", rebalances=lambda age_s: 1.0 + (age_s >= 3_600.0))
+    moved = recorded(newest, convention=share_groups.RECORDS[COUNTERS], at_broker=True)
+    assert moved.hidden is not None
+
+
 @pytest.mark.parametrize(("after_s", "is_hidden"), [(60.0, False), (120.0, True)])
 def test_members_of_a_share_group_join_when_a_pod_begins(*, after_s: float, is_hidden: bool) -> None:
     """All have other partitions then: a rebalance soon after a start is its doing."""
