@@ -13,6 +13,7 @@ from confluent_kafka.admin import ConfigSource
 
 from heartbeat_tuner.adapters.kafka.kafka_client import plain
 from heartbeat_tuner.adapters.kafka.kafka_reading import NoAnswerError
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.clients.java_groups import RECORD_LOCK
 from heartbeat_tuner.domain.kafka_groups import (
     ConsumerBounds,
@@ -85,7 +86,10 @@ class ClusterAnswers:
         session, interval = times
         own = (ConfigSource(entries[name].source) is ConfigSource.GROUP_CONFIG for name in names)
         overrides = (time if is_own else None for time, is_own in zip(times, own, strict=True))
-        return GroupConfig(session, interval, GroupOverrides(*overrides), _time_of(entries.get(RECORD_LOCK)))
+        lock = (
+            _time_of(entries.get(RECORD_LOCK)) if kind == Protocol.SHARE else None
+        )  # brokers show all keys of all kinds
+        return GroupConfig(session, interval, GroupOverrides(*overrides), lock)
 
     def broker_times(self, future: Future[Any]) -> tuple[timedelta, ...] | str:
         """Return the shortest and the longest session that a broker accepts, or why they cannot be read."""

@@ -183,6 +183,16 @@ def test_a_share_groups_lock_is_read_where_the_broker_shows_it(shown: str | None
     assert found == GroupConfig(timedelta(seconds=45), timedelta(seconds=5), record_lock=lock)
 
 
+def test_other_groups_have_no_lock_though_brokers_show_all_keys() -> None:
+    """A group of consumers would else differ from what is written for it."""
+    shown = {"consumer.session.timeout.ms": "45000", "consumer.heartbeat.interval.ms": "5000"}
+    shown["share.record.lock.duration.ms"] = "30000"
+    default = ConfigSource.DEFAULT_CONFIG.value
+    entries = {name: SimpleNamespace(value=value, source=default) for name, value in shown.items()}
+    found = ANSWERS.group_config("orders", "consumer", answered(entries))
+    assert found == GroupConfig(timedelta(seconds=45), timedelta(seconds=5))
+
+
 def consumer_entries(*times_ms: int) -> Future[Any]:
     """Return a broker's bounds of S and H for groups of the consumer protocol."""
     settings = ("session.timeout", "heartbeat.interval")
