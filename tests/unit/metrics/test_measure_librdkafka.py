@@ -135,6 +135,17 @@ def test_a_member_of_a_share_group_that_joined_again_may_have_been_fenced() -> N
     assert moved.hidden.message.startswith("pod orders-0 took part in a rebalance, and no client shows whether")
 
 
+def test_a_pod_of_a_share_group_without_counters_proves_no_calm_and_hides_no_eviction() -> None:
+    """An agent that runs in some pods only; what the operator counted of the others stands."""
+    answers = counted("orders-0", "orders-1", evictions_seen=late(2))
+    for own in (Quantity.HEARTBEATS, Quantity.REBALANCES):
+        answers[own] = answers[own][:1]
+    record = recorded(answers, convention=share_groups.RECORDS[COUNTERS], at_broker=True)
+    assert (record.evictions, record.unobserved_pods) == (4, ("orders-1",))
+    assert record.hidden is not None
+    assert record.hidden.message == "pod orders-1 exports no counter of its joins, so its member may have been fenced"
+
+
 def test_a_join_that_the_newest_scrape_shows_counts_at_once() -> None:
     """Its pod runs on, though nothing newer is there of it."""
     newest = counted("orders-0", "orders-1", rebalances=lambda age_s: 1.0 + (age_s >= 3_600.0))

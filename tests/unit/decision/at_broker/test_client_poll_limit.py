@@ -19,7 +19,7 @@ from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.kafka_groups import GroupConfig
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, changed
-from heartbeat_tuner.domain.policies import Application, Range
+from heartbeat_tuner.domain.policies import Application, Range, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.domain.verifications import FollowedChange
@@ -312,6 +312,16 @@ def test_the_limit_of_a_share_group_is_asked_of_a_model_alone() -> None:
     assert writes(inputs, decision) == OF_CLIENT
     assert decision.to_apply is not None
     assert decision.to_apply.max_poll_interval > current(inputs).max_poll_interval  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("kind", "is_advised"), [(Protocol.CONSUMER, True), (Protocol.SHARE, False)])
+def test_a_share_group_has_no_static_members(*, kind: Protocol, is_advised: bool) -> None:
+    """Whatever the library, such as librdkafka, does in other groups."""
+    inputs = case("slow-handlers")
+    changes: dict[str, Any] = {"library": "confluent-kafka-python", "static_membership": StaticMembership.AUTO}
+    policy, group = dataclasses.replace(inputs.policy, **changes), dataclasses.replace(inputs.group, kind=kind)
+    decision = decide(dataclasses.replace(inputs, policy=policy, group=group))
+    assert (decision.static_ids is not None) is is_advised
 
 
 @given(kind=st.sampled_from(Protocol), least_s=st.none() | st.integers(1, 900), most_s=st.none() | st.integers(1, 900))
