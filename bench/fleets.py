@@ -152,7 +152,7 @@ def at_broker(name: str, groups: int = GROUPS, seed: int | None = None) -> Seque
     Args:
         name: of the fleet.
         groups: how many the fleet has.
-        seed: of chance; None: the fleet's own.
+        seed: of the random generator; None: the seed of the fleet.
     """
     rules = _FLEETS[name] if seed is None else dataclasses.replace(_FLEETS[name], seed=seed)
     weights = np.array([_MIX[kind] for kind in _KINDS_AT_BROKER])

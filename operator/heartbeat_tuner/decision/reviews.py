@@ -85,7 +85,7 @@ def outlasted_locks_are_told(inputs: DecisionInput, decision: Decision, _derived
     record = inputs.record
     if isinstance(record, Unknown):
         return decision
-    return record_locks.told(inputs.group, record, inputs.client, decision)
+    return record_locks.with_locks(inputs.group, record, inputs.client, decision)
 
 
 def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:

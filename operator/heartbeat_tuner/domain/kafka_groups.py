@@ -113,7 +113,7 @@ class GroupState(enum.Enum):
 
 
 WORKERS: Final = "connect"
-"""`Group.kind` of a classic group of Connect's workers: they distribute connectors, and no partitions."""
+"""`Group.kind` of a classic group of Connect's workers, in Kafka's word: they distribute connectors, not partitions."""
 
 _MOVING: Final = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.RECONCILING})
 

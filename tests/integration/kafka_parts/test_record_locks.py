@@ -106,6 +106,6 @@ async def test_what_is_handled_for_longer_than_the_lock_is_delivered_twice_and_t
     assert HANDLER <= gap < HANDLER + timedelta(seconds=5)
     record = dataclasses.replace(worlds.record(), longest_poll_gap=gap)
     left = Decision(Verdict.UNKNOWN, Finding(Reason.CONSUMER_PROTOCOL, "nothing else is known"))
-    decision = record_locks.told(group, record, catalogue.client("java"), left)
+    decision = record_locks.with_locks(group, record, catalogue.client("java"), left)
     assert decision.finding.reason is Reason.POLL_GAP_EXCEEDS_LOCK
     assert "a record is locked for 15s" in decision.finding.message

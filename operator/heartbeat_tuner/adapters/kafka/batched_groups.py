@@ -17,7 +17,7 @@ import structlog
 from heartbeat_tuner.adapters.kafka.kafka_access import Keys
 from heartbeat_tuner.adapters.kafka.wire import classic_messages
 from heartbeat_tuner.adapters.kafka.wire.broker_connection import NotAnsweredError, UnreadableAnswerError
-from heartbeat_tuner.adapters.kafka.wire.classic_messages import OF_WORKERS, UNCOUNTED, ClassicDescription
+from heartbeat_tuner.adapters.kafka.wire.classic_messages import UNCOUNTED, ClassicDescription
 from heartbeat_tuner.adapters.kafka.wire.open_connections import Address, OldBrokerError, OpenConnections
 from heartbeat_tuner.domain.kafka_groups import WORKERS, Group, GroupState, UnreadableGroup
 
@@ -42,7 +42,7 @@ _NOT_COORDINATOR: Final = 16
 _ROUNDS: Final = 2
 """How often a group is asked in one look: once, and once more if its coordinator has moved."""
 
-_KINDS: Final = MappingProxyType({"consumer": "consumer", "": "consumer", OF_WORKERS: WORKERS})
+_KINDS: Final = MappingProxyType({"consumer": "consumer", "": "consumer", WORKERS: WORKERS})
 """What members say to the kind of their group; a group that had none is one of consumers until it has some. librdkafka
 refuses all others, those of Connect's workers too, and says why."""
 

@@ -86,9 +86,8 @@ class ClusterAnswers:
         session, interval = times
         own = (ConfigSource(entries[name].source) is ConfigSource.GROUP_CONFIG for name in names)
         overrides = (time if is_own else None for time, is_own in zip(times, own, strict=True))
-        lock = (
-            _time_of(entries.get(RECORD_LOCK)) if kind == Protocol.SHARE else None
-        )  # brokers show all keys of all kinds
+        # Brokers show the keys of all kinds for every group.
+        lock = _time_of(entries.get(RECORD_LOCK)) if kind == Protocol.SHARE else None
         return GroupConfig(session, interval, GroupOverrides(*overrides), lock)
 
     def broker_times(self, future: Future[Any]) -> tuple[timedelta, ...] | str:

@@ -188,11 +188,8 @@ def _facts(
     assumed = []
     if view is None and watched is not None and len(watched.group.convention.libraries) > 1:
         assumed.append(f"that its library is {client.title}, as its exporter and its model allow")
-    kind = (
-        None
-        if view is None
-        else next((kind for kind, name in AT_BROKER.items() if name == view.status.group_protocol), None)
-    )
+    protocol = None if view is None else view.status.group_protocol
+    kind = next((kind for kind, name in AT_BROKER.items() if name == protocol), None)
     rebalancing = Rebalancing.EAGER if kind is None else Rebalancing.CONSUMER
     assumed += [_EAGER, _DYNAMIC] if kind is None else [_DYNAMIC]
     given = {} if view is None else dict(view.policy.declared)

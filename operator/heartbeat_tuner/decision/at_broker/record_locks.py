@@ -32,7 +32,7 @@ _CALM: Final = frozenset({Reason.CONSUMER_PROTOCOL, Reason.HEALTHY, Reason.LIKEL
 """Reasons of groups that are left alone, of which nothing else has to be said first."""
 
 
-def told(group: Group, record: Record, client: Client, decision: Decision) -> Decision:
+def with_locks(group: Group, record: Record, client: Client, decision: Decision) -> Decision:
     """Return a decision with what is to be said of record locks; as it is where none is known to be outlasted.
 
     Where other values are demanded, or nothing may be decided, that goes first.

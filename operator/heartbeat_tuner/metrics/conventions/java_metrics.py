@@ -23,7 +23,7 @@ from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
 LIBRARIES: Final = ("java", "java-kip848", "spring", "streams", "streams-kip1071")
-"""Whose consumers are the Java consumer. A Connect worker is none, though its process has some, of its sink tasks."""
+"""Libraries that run the Java consumer. A Connect worker is no consumer, though its sink tasks run consumers."""
 
 _COORDINATOR: Final = "consumer-coordinator-metrics"
 _CONSUMER: Final = "consumer-metrics"

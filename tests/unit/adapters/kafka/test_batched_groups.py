@@ -136,9 +136,10 @@ def test_a_group_of_connects_workers_is_described(brokers: Brokers, looks: Looks
 def test_a_group_that_librdkafka_refuses_is_asked_for_again(
     brokers: Brokers,
     looks: Looks,
-    of_another_kind: bool,  # noqa: FBT001 - a parameter
+    *,
+    of_another_kind: bool,
 ) -> None:
-    """Workers that start are in a group that was not there before; whoever else is left to it stays so for a minute."""
+    """A group of workers that start was not there before. Other groups stay with librdkafka for a minute."""
     brokers.odd["workers"] = described("workers", state="Dead")
     assert looks.look("workers") == {}
     brokers.odd["workers"] = described("workers", kind="connect")

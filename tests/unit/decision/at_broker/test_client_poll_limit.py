@@ -311,7 +311,10 @@ def test_the_limit_of_a_share_group_is_asked_of_a_model_alone() -> None:
     assert decision.finding.reason is not Reason.POLL_GAP_EXCEEDS_LIMIT
     assert writes(inputs, decision) == OF_CLIENT
     assert decision.to_apply is not None
-    assert decision.to_apply.max_poll_interval > current(inputs).max_poll_interval  # type: ignore[operator]
+    before, after = current(inputs).max_poll_interval, decision.to_apply.max_poll_interval
+    assert before is not None
+    assert after is not None
+    assert after > before
 
 
 @pytest.mark.parametrize(("kind", "is_advised"), [(Protocol.CONSUMER, True), (Protocol.SHARE, False)])

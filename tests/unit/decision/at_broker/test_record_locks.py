@@ -81,7 +81,7 @@ def test_nothing_is_said_without_a_lock_or_without_a_record_or_of_another_kind_o
 
 
 def test_a_danger_of_fencings_goes_first() -> None:
-    """The session is raised as it would be; the locks are told of beside it."""
+    """The session is raised as it would be, and the message names the locks, too."""
     inputs = case("fenced-and-locks-outlasted")
     decision, alone = decide(inputs), decide(case("fenced-and-locks-outlasted", longest_poll_gap=None))
     assert (decision.finding, decision.to_alter, decision.hold) == (alone.finding, alone.to_alter, None)
@@ -97,9 +97,9 @@ def test_a_calm_group_says_it_instead_of_calling_itself_well() -> None:
     well = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "the record asks for no change"))
     client = catalogue.client("confluent-kafka-python")
     assert isinstance(inputs.record, Record)
-    assert record_locks.told(inputs.group, inputs.record, client, well) is well
+    assert record_locks.with_locks(inputs.group, inputs.record, client, well) is well
     late = dataclasses.replace(inputs.record, longest_poll_gap=seconds(31))
-    decision = record_locks.told(inputs.group, late, client, well)
+    decision = record_locks.with_locks(inputs.group, late, client, well)
     assert (decision.verdict, decision.finding.reason) == (Verdict.HEALTHY, Reason.POLL_GAP_EXCEEDS_LOCK)
     assert decision.finding.message.endswith("the record asks for no change")
 
@@ -110,7 +110,7 @@ def test_what_else_is_wrong_with_a_calm_group_keeps_its_reason(reason: Reason) -
     inputs = case()
     assert isinstance(inputs.record, Record)
     found = Decision(Verdict.UNPROVEN, Finding(reason, "something else"))
-    decision = record_locks.told(inputs.group, inputs.record, inputs.client, found)
+    decision = record_locks.with_locks(inputs.group, inputs.record, inputs.client, found)
     assert decision.finding == found.finding
     assert says(decision)
 

@@ -98,14 +98,15 @@ async def test_consumers_in_a_workers_process_are_not_the_worker() -> None:
 
 
 @pytest.mark.parametrize("by_worker", [True, False], ids=["its own metrics", "the broker"])
-async def test_evictions_raise_the_session_and_nothing_else(by_worker: bool) -> None:  # noqa: FBT001 - a parameter
+async def test_evictions_raise_the_session_and_nothing_else(*, by_worker: bool) -> None:
     """As in a group of a library that exports nothing."""
     stage = stage_with(exported(CONNECT_WORKER, lost_each=12) if by_worker else watched(*FOUR))
     await stage.cycle()
     (write,) = stage.workloads.writes
     assert write.target.session_timeout > worlds.seconds(10)
-    kept_as_set = dataclasses.replace(write.target, session_timeout=worlds.seconds(10))
-    assert kept_as_set == stage_with([]).workloads.stored[CONSUMER].current.settings  # type: ignore[union-attr]
+    before = stage_with([]).workloads.stored[CONSUMER].current
+    assert before is not None
+    assert dataclasses.replace(write.target, session_timeout=worlds.seconds(10)) == before.settings
     assert (SAID in stage.message("Recommended")) is not by_worker
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from heartbeat_tuner.adapters.kafka.wire import wire_format
 from heartbeat_tuner.adapters.kafka.wire.wire_format import AnswerReader, MalformedAnswerError
 from heartbeat_tuner.adapters.kafka.wire.wire_messages import NO_TAGS, WireRequest
-from heartbeat_tuner.domain.kafka_groups import Member
+from heartbeat_tuner.domain.kafka_groups import WORKERS, Member
 
 CLASSIC_DESCRIBE: Final = 15
 CLASSIC_DESCRIBE_VERSION: Final = 5
@@ -18,10 +18,6 @@ CLASSIC_DESCRIBE_VERSION: Final = 5
 
 UNCOUNTED: Final = -1
 """Stands for the partitions of a member whose assignment is not in the consumers' format."""
-
-
-OF_WORKERS: Final = "connect"
-"""What members of a group of Connect's workers say that they are."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +57,7 @@ def describe_classic(group_ids: list[str]) -> WireRequest[list[ClassicDescriptio
 def _group(reader: AnswerReader) -> ClassicDescription:
     error, group_id, state = reader.number(2), reader.text(), reader.text()
     protocol_type, assignor = reader.text(), reader.text()
-    has_partitions = protocol_type != OF_WORKERS
+    has_partitions = protocol_type != WORKERS
     members = tuple(reader.array(lambda: _member(reader, has_partitions=has_partitions)))
     reader.number(4)
     reader.tags()
