@@ -14,8 +14,8 @@ rules can be said in one line:
   What the absence outlasted is the session less half a period.
 - Gaps between polls show in full, but for KafkaJS.
 - Nothing shows a fencing in a share group but the broker's descriptions, every 5 s: only of a member that is missing in
-  one, and not of all members at once. But its members' counters show that somebody joined again, also where a member
-  left for want of a poll (`metrics.fencing_proof`).
+  one, and not of all members at once. But its members' counters show that somebody joined again, and beside a gap
+  between polls why (`metrics.share_polls`).
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
 
@@ -297,7 +297,7 @@ class _Drawing:
                     tuple(sorted(begun[place], key=lambda start: start[1])),
                     place in deploys,
                     silent[place],
-                    joined_again=self._is_described and silent[place] + left[place] > 0,
+                    joined_again=self._is_described and silent[place] > 0,
                 )
             )
         return hours

@@ -17,7 +17,6 @@ from bench.as_shipped.lives import Life
 from bench.as_shipped.surroundings import BROKER, START, address, described
 from bench.fleets import HOURS
 from bench.observed import period_s, settings_of
-from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.at_broker import group_changes, last_write
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
@@ -235,7 +234,7 @@ class HeldGroup:
         since = min(now, max([now - RECORD_WINDOW, self._configured, *self._starts]))
         share = (now - since) / HOUR
         within = tuple(at_s for at_s in evicted_at_s if at_s >= since.timestamp())
-        left = 0 if self._group.kind == Protocol.SHARE else round(seen.left * share)
+        left = round(seen.left * share)
         span_s, period = (now - since).total_seconds(), self.period
         settled_s = span_s - SETTLING.total_seconds()
         rebalances = 2.0 * (len(within) + left) if settled_s > 0 else 0.0

@@ -117,15 +117,16 @@ def threads(sandbox: Sandbox) -> Iterator[Team]:
 
 
 @pytest.fixture
-def late(sandbox: Sandbox) -> Iterator[tuple[Team, Team]]:
-    """Java consumers, and Kafka Streams, whose handlers outlast max.poll.interval.ms; all is well at the broker."""
+def late(sandbox: Sandbox) -> Iterator[tuple[Team, Team, Team]]:
+    """Java, Kafka Streams and a share group, whose handlers outlast max.poll.interval.ms; all is well at the broker."""
     with ExitStack() as started:
         java = started.enter_context(nervous(sandbox, "broker-side-late", "java", WIDE, hasty=True))
         threads = nervous(sandbox, "late-streams", "streams", WIDE_STREAMS, protocol="streams", hasty=True)
         streams = started.enter_context(threads)
-        for team in (java, streams):
+        share = started.enter_context(nervous(sandbox, "late-share", "java", WIDE_SHARE, protocol="share", hasty=True))
+        for team in (java, streams, share):
             started.enter_context(Trickle(sandbox.kafka.bootstrap, team.name, every_s=0.5))
-        yield java, streams
+        yield java, streams, share
 
 
 @contextmanager
@@ -387,7 +388,7 @@ def left(heartbeats: list[Heartbeat]) -> int:
 
 
 def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(
-    late: tuple[Team, Team], altering: Operator
+    late: tuple[Team, Team, Team], altering: Operator
 ) -> None:
     """Members leave though they beat: M is the clients', and is raised with a rollout; the broker keeps its values."""
     log, began_s = RequestLog(late[0].sandbox.kafka.request_log), time.time()
@@ -404,7 +405,7 @@ def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(
     records = log.read_new()
     rows: list[dict[str, Any]] = []
     for team, status, (kind, client) in zip(
-        late, statuses, (("consumer", "java"), ("streams", "streams")), strict=True
+        late, statuses, (("consumer", "java"), ("streams", "streams"), ("share", "java")), strict=True
     ):
         before, after = (beats(records, team, *window) for window in ((began_s, cured_s), (cured_s, ended_s)))
         changed = {name: status["applied"][values]["maxPollInterval"] for name, values in BEFORE_AND_AFTER.items()}
@@ -422,7 +423,7 @@ def test_handlers_that_outlast_the_clients_limit_are_cured_in_the_pods(
     noted_rows(rows)
     assert all(row["ok"] for row in rows), str(rows)  # whole: pytest shortens a dictionary
     assert [row["changed"] for row in rows] == [{"before": "5s", "after": "5m"}] * len(rows)
-    for team, status, values in zip(late, statuses, (WIDE, WIDE_STREAMS), strict=True):
+    for team, status, values in zip(late, statuses, (WIDE, WIDE_STREAMS, WIDE_SHARE), strict=True):
         assert not team.env().keys() & {"KAFKA_SESSION_TIMEOUT_MS", "KAFKA_HEARTBEAT_INTERVAL_MS"}
         assert configured(team) == values
         assert "groupConfig" not in status

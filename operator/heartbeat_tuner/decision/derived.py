@@ -227,7 +227,7 @@ def question_of(
         history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
-        bounds=group_bounds.allowed(inputs.group, inputs.policy.bounds, current),
+        bounds=group_bounds.allowed(inputs.group, inputs.client, inputs.policy.bounds, current),
         fixed=group_bounds.fixed(inputs.group, free),
         least_session=cluster.min_session_timeout,
         most_session=cluster.max_session_timeout,

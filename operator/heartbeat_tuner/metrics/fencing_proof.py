@@ -1,7 +1,7 @@
 """Does a record of the consumer protocol (KIP-848) show that nobody else was fenced? By its clients' metrics.
 
 Consumers with librdkafka that count the assignments that they lost show each fencing (measured: docs/design/0040). Of a
-share group no client does: there only a record in which no member joined again proves anything.
+share group no client does: there only a record in which no member joined again without a reason proves anything.
 
 Of the Java consumer `lost_partitions` counts a lower bound. A count of none is exact where these hold (measured:
 docs/design/0021):
@@ -16,12 +16,13 @@ docs/design/0021):
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import HiddenFencings, Pod
 from heartbeat_tuner.domain.sentences import Reading, say
-from heartbeat_tuner.metrics import evictions, lost_partitions
+from heartbeat_tuner.metrics import evictions, lost_partitions, share_polls
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
 from heartbeat_tuner.metrics.raw.resolver import Observed
@@ -58,6 +59,7 @@ def hidden_by(
     since_s: float,
     exporting: Collection[str],
     ended_s: Sequence[float],
+    poll_limit: timedelta | None,
 ) -> HiddenFencings | None:
     """Return why members may have been fenced unseen, by what a convention shows; None where none was.
 
@@ -68,12 +70,16 @@ def hidden_by(
         since_s: start of the record, in Unix seconds.
         exporting: names of the pods that exported all that is needed lately.
         ended_s: when pods that run no more were last seen.
+        poll_limit: max.poll.interval.ms of the members; None where that is not known.
     """
     if Quantity.LOST_FOR_SILENCE in convention.needed:
         return None
     if Quantity.EVICTIONS_SEEN in convention.needed:
-        joins_are_counted = Quantity.REBALANCES in convention.needed
-        return _joined_again(pods, observed, since_s, exporting, ended_s) if joins_are_counted else _UNDESCRIBED
+        if Quantity.REBALANCES not in convention.needed:
+            return _UNDESCRIBED
+        ended = ((at, at + LEAVING_S) for at in ended_s)
+        late = ((from_s, to_s + JOINING_S) for from_s, to_s in share_polls.late_s(pods, observed, limit=poll_limit))
+        return _joined_again(pods, observed, since_s, exporting, [*ended, *late])
     return hidden_fencings(pods, observed, since_s=since_s, lingers=convention.lingers)
 
 
@@ -130,11 +136,23 @@ def ended_s(observed: Observed, running: Collection[str]) -> Sequence[float]:
 
 
 def _joined_again(
-    pods: Sequence[Pod], observed: Observed, since_s: float, exporting: Collection[str], ended_s: Sequence[float]
+    pods: Sequence[Pod],
+    observed: Observed,
+    since_s: float,
+    exporting: Collection[str],
+    explained_s: Sequence[tuple[float, float]],
 ) -> HiddenFencings | None:
     """Return that a member of a share group joined again, once all pods had time to join after the newest began.
 
-    What they get of a pod that has ended is not that: where a group scales in, all members have another assignment.
+    What they get of a pod that has ended is not that: where a group scales in, all members have another assignment. Nor
+    is what they get of a member that left because it did not poll, and of its coming back.
+
+    Args:
+        pods: of the group.
+        observed: the series of the running pods.
+        since_s: start of the record, in Unix seconds.
+        exporting: names of the pods that exported all that is needed lately.
+        explained_s: from when to when another reason for a join is known, in Unix seconds.
     """
     for pod in pods:
         if pod.name not in exporting:
@@ -144,7 +162,7 @@ def _joined_again(
     for pod in pods:
         joins = evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name)
         moved_s = (at for series in joins for at in _moves_s(series, settled_s))
-        if any(not any(0.0 <= at - end_s <= LEAVING_S for end_s in ended_s) for at in moved_s):
+        if any(not any(from_s <= at <= to_s for from_s, to_s in explained_s) for at in moved_s):
             phrase = "pod {pod} took part in a rebalance, and no client shows whether a share group fenced its member"
             return HiddenFencings(say(phrase, pod=Reading(pod.name)), lasts=True)
     return None

@@ -15,10 +15,10 @@ from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.metrics import evictions, fencing_proof, lost_partitions
+from heartbeat_tuner.metrics import evictions, fencing_proof, lost_partitions, share_polls
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.raw import queries, samples
-from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, longest_silence_s, timed_events
+from heartbeat_tuner.metrics.raw import counter_steps, queries, samples
+from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, timed_events
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
@@ -174,7 +174,7 @@ def _count(
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
     timed = _timed(beats, since_s)
-    silences = [gap for beat in beats if (gap := _silence_s(beat, current, since_s)) is not None]
+    silences = counter_steps.silences_s(beats, current.get(Quantity.REBALANCES, ()), since_s=since_s)
     observed = _observed(current, convention.needed, newest_s)
     described = _observed(current, _DESCRIBED, newest_s) if set(_DESCRIBED) <= set(convention.needed) else observed
     settled, settled_s = watched.since + SETTLING, (watched.now - watched.since - SETTLING).total_seconds()
@@ -199,7 +199,13 @@ def _count(
         evicted_pods=tuple(sorted({change.pod for change in evicted.silent})),
         poll_gap_pods=tuple(sorted({change.pod for change in evicted.left})),
         hidden=fencing_proof.hidden_by(
-            convention, watched.pods, current, since_s=since_s, exporting=observed, ended_s=ended_s
+            convention,
+            watched.pods,
+            current,
+            since_s=since_s,
+            exporting=observed,
+            ended_s=ended_s,
+            poll_limit=watched.poll_limit,
         )
         if watched.consumer_protocol
         else None,
@@ -225,7 +231,8 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
         return [change for pod in seen for change in evictions.counted(quantity, pod, current, since_s=since_s)]
 
     if Quantity.EVICTIONS_SEEN in convention.needed:
-        return _Evicted(counted_by(Quantity.EVICTIONS_SEEN))
+        late = share_polls.left(seen, current, limit=watched.poll_limit, since=watched.since)
+        return _Evicted(counted_by(Quantity.EVICTIONS_SEEN), late)
     if Quantity.LOST_FOR_SILENCE in convention.needed:
         silent = counted_by(Quantity.LOST_FOR_SILENCE)
         longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
@@ -270,21 +277,6 @@ def _changes(
 def _consumers_per_pod(watched: RecordScope, current: Observed) -> int:
     """Return the most consumers that one pod exports, by their counters of joins; at least one."""
     return max([1, *(len(evictions.of_pod(current.get(Quantity.REBALANCES, ()), pod.name)) for pod in watched.pods)])
-
-
-def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None:
-    """Return the longest silence that a member survived, in seconds.
-
-    Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
-    """
-    joins = next((series for series in current.get(Quantity.REBALANCES, ()) if _same_member(series, beats)), None)
-    return longest_silence_s(beats, since_s=since_s, joins=joins)
-
-
-def _same_member(series: Series, other: Series) -> bool:
-    if series.labels.get(queries.POD_LABEL) != other.labels.get(queries.POD_LABEL):
-        return False  # of most pairs this is said at once
-    return all(series.labels.get(name) == value for name, value in other.labels.items() if name != queries.NAME_LABEL)
 
 
 def _observed(current: Observed, needed: Sequence[Quantity], newest_s: float) -> set[str]:

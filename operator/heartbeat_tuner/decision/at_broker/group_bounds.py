@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -31,18 +31,23 @@ def poll_limit_is_clients(group: Group) -> bool:
     return group.consumer_protocol and group.config is not None
 
 
-def allowed(group: Group, bounds: Mapping[Setting, Range], current: LivenessSettings) -> Mapping[Setting, Range]:
-    """Return a policy's bounds, with what a group's kind adds: the poll limit of a share group is not shortened.
+def allowed(
+    group: Group, client: Client, bounds: Mapping[Setting, Range], current: LivenessSettings
+) -> Mapping[Setting, Range]:
+    """Return a policy's bounds, with what a group's kind adds: librdkafka's poll limit in a share group only grows.
 
-    Nothing counts its members that leave because they did not poll, so nobody would notice what a shorter limit does.
+    There a member that did not poll in time has an error raised by its next poll, which ends most applications
+    (measured: docs/design/0042).
 
     Args:
         group: as its coordinator describes it.
+        client: the card of its library.
         bounds: of the policy.
         current: what is set.
     """
     own, limit = bounds.get(Setting.MAX_POLL_INTERVAL, Range()), current.max_poll_interval
-    if group.kind != Protocol.SHARE or limit is None or (own.max is not None and own.max < limit):
+    goes_on = group.kind != Protocol.SHARE or Protocol.SHARE in client.protocols
+    if goes_on or limit is None or (own.max is not None and own.max < limit):
         return bounds
     least = limit if own.min is None else max(own.min, limit)
     return {**bounds, Setting.MAX_POLL_INTERVAL: Range(least, own.max)}

@@ -2,11 +2,13 @@
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.raw.samples import Series
 
 _REGULAR_FOR_S: Final = 90.0
@@ -166,6 +168,21 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
     return longest
 
 
+def silences_s(beats: Sequence[Series], joins: Sequence[Series], *, since_s: float) -> list[float]:
+    """Return the longest silence that each of several members survived, in seconds.
+
+    Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
+
+    Args:
+        beats: a counter of each member.
+        joins: counters of the same scrapes.
+        since_s: earlier samples do not count.
+    """
+    by_member = ((beat, next((series for series in joins if _is_same_member(series, beat)), None)) for beat in beats)
+    longest = (longest_silence_s(beat, since_s=since_s, joins=mine) for beat, mine in by_member)
+    return [silence_s for silence_s in longest if silence_s is not None]
+
+
 def longest_possible_silence_s(beats: Series, *, since_s: float, until_s: float) -> float:
     """Return how long a counter can have stood at most in a time, in seconds, as far as its scrapes tell.
 
@@ -188,3 +205,9 @@ def longest_possible_silence_s(beats: Series, *, since_s: float, until_s: float)
                 return longest
         last_s = time_s
     return max(longest, math.inf if begin_s == -math.inf else until_s - begin_s)
+
+
+def _is_same_member(series: Series, other: Series) -> bool:
+    if series.labels.get(queries.POD_LABEL) != other.labels.get(queries.POD_LABEL):
+        return False  # of most pairs this is said at once
+    return all(series.labels.get(name) == value for name, value in other.labels.items() if name != queries.NAME_LABEL)

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision import derived, next_workload, workload_parts
 from heartbeat_tuner.decision.at_broker import client_poll_limit, group_bounds
@@ -302,13 +303,30 @@ def test_an_answer_to_all_that_leaves_the_limit_alone_is_the_broker_s() -> None:
     assert client_poll_limit.chosen(inputs.group, now, *asked, may_write=True).target == session
 
 
-def test_the_limit_of_a_share_group_is_asked_of_a_model_alone() -> None:
-    """No metric shows that its members left for want of a poll; a model knows how far apart they poll."""
-    inputs = case("slow-handlers")
-    group = dataclasses.replace(inputs.group, kind=Protocol.SHARE)
-    cluster = dataclasses.replace(inputs.cluster, share=inputs.cluster.consumer)
-    decision = decide(dataclasses.replace(inputs, group=group, cluster=cluster))
-    assert decision.finding.reason is not Reason.POLL_GAP_EXCEEDS_LIMIT
+def share_group(inputs: DecisionInput, library: str) -> DecisionInput:
+    """Return the same of a share group of a library's consumers."""
+    return dataclasses.replace(
+        inputs,
+        policy=dataclasses.replace(inputs.policy, library=library),
+        group=dataclasses.replace(inputs.group, kind=Protocol.SHARE),
+        cluster=dataclasses.replace(inputs.cluster, share=inputs.cluster.consumer),
+    )
+
+
+@pytest.mark.parametrize("library", ["java", "confluent-kafka-python"])
+def test_the_limit_of_a_share_group_is_cured_in_the_pods(library: str) -> None:
+    """Its members join again beside a gap that is longer than their limit."""
+    inputs = share_group(case("poll-gaps"), library)
+    decision = decide(inputs)
+    assert decision.finding.reason is Reason.POLL_GAP_EXCEEDS_LIMIT
+    assert writes(inputs, decision) == OF_CLIENT
+
+
+@pytest.mark.parametrize("library", ["java", "confluent-kafka-python"])
+def test_the_limit_of_a_share_group_is_raised_as_a_model_says(library: str) -> None:
+    """It knows how far apart members poll."""
+    inputs = share_group(case("slow-handlers"), library)
+    decision = decide(inputs)
     assert writes(inputs, decision) == OF_CLIENT
     assert decision.to_apply is not None
     before, after = current(inputs).max_poll_interval, decision.to_apply.max_poll_interval
@@ -327,17 +345,25 @@ def test_a_share_group_has_no_static_members(*, kind: Protocol, is_advised: bool
     assert (decision.static_ids is not None) is is_advised
 
 
-@given(kind=st.sampled_from(Protocol), least_s=st.none() | st.integers(1, 900), most_s=st.none() | st.integers(1, 900))
-def test_nobody_shortens_the_limit_of_a_share_group(kind: Protocol, least_s: int | None, most_s: int | None) -> None:
-    """Of other groups the policy's bounds hold as they are; one that wants a shorter limit is a person's word."""
+@given(
+    kind=st.sampled_from(Protocol),
+    library=st.sampled_from(["java", "confluent-kafka-python"]),
+    least_s=st.none() | st.integers(1, 900),
+    most_s=st.none() | st.integers(1, 900),
+)
+def test_nobody_shortens_the_limit_of_librdkafka_in_a_share_group(
+    kind: Protocol, library: str, least_s: int | None, most_s: int | None
+) -> None:
+    """Its next poll would raise an error. Else the policy's bounds hold, also where they want a shorter limit."""
     inputs = case("poll-gaps")
+    client = catalogue.in_group(library, kind)
     limit = current(inputs).max_poll_interval
     assert limit is not None
     own = Range(*(None if each is None else seconds(each) for each in (least_s, most_s)))
     bounds = {Setting.MAX_POLL_INTERVAL: own, Setting.SESSION_TIMEOUT: Range(seconds(6))}
     group = dataclasses.replace(inputs.group, kind=kind)
-    found = group_bounds.allowed(group, bounds, current(inputs))
-    if kind != Protocol.SHARE or (own.max is not None and own.max < limit):
+    found = group_bounds.allowed(group, client, bounds, current(inputs))
+    if kind != Protocol.SHARE or library == "java" or (own.max is not None and own.max < limit):
         assert found == bounds
     else:
         least = found[Setting.MAX_POLL_INTERVAL].min
