@@ -300,7 +300,10 @@ def test_an_answer_to_all_that_leaves_the_limit_alone_is_the_broker_s() -> None:
     session = dataclasses.replace(now, session_timeout=seconds(25))
     answers = [dataclasses.replace(calm, target=target) for target in (None, None, session)]
     asked = (functools.partial(dataclasses.replace, answer) for answer in answers)
-    assert client_poll_limit.chosen(inputs.group, now, *asked, may_write=True).target == session
+    decision = client_poll_limit.chosen(
+        inputs.group, now, *asked, may_write=True, saves_more_in_pods=functools.partial(bool, True)
+    )
+    assert decision.target == session
 
 
 def share_group(inputs: DecisionInput, library: str) -> DecisionInput:
