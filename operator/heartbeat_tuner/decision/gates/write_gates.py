@@ -284,7 +284,6 @@ def rollout_is_refused(inputs: DecisionInput, saving: Answer) -> bool:
         rollout_does_not_pay,
         rollout_is_paused,
         field_is_owned_by_another,
-        every_window_is_closed,
         canary_is_running,
     )
     return saving.target is None or any(gate(inputs, ProposedChange(saving.target, saving)) for gate in gates)
