@@ -17,7 +17,7 @@ from typing import Final
 
 from heartbeat_tuner.decision import reviews, steps
 from heartbeat_tuner.decision.derived import Derived
-from heartbeat_tuner.decision.gates import broker_gates, write_gates
+from heartbeat_tuner.decision.gates import write_gates
 from heartbeat_tuner.decision.gates.write_gates import Gate, ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import static_ids, tuning
@@ -192,8 +192,8 @@ PIPELINE: Final = Pipeline(
     gates_at_broker=(
         write_gates.policy_is_suspended,
         write_gates.mode_is_recommend,
-        broker_gates.group_may_not_be_written,
-        broker_gates.fencings_are_not_shown,
+        write_gates.group_may_not_be_written,
+        write_gates.fencings_are_not_shown,
         write_gates.data_are_too_few,
         write_gates.values_were_taken_back,
         write_gates.group_is_rebalancing,
@@ -205,7 +205,7 @@ PIPELINE: Final = Pipeline(
     # Not the mode, cooldown or windows: to go back is what somebody asked for just now.
     gates_of_reverts_at_broker=(
         write_gates.policy_is_suspended,
-        broker_gates.group_may_not_go_back,
+        write_gates.group_may_not_go_back,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

@@ -18,7 +18,7 @@ from heartbeat_tuner.decision.at_broker import (
 )
 from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.evictions import assessment, contradictions
-from heartbeat_tuner.decision.gates import broker_gates, group_ownership, write_gates
+from heartbeat_tuner.decision.gates import group_ownership, write_gates
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import answer_sentences, remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
@@ -116,7 +116,7 @@ def group_is_not_well(inputs: DecisionInput, derived: Derived) -> Decision | Non
     seen = (derived.record, derived.current.settings, derived.shown)
     known = (inputs.group, inputs.policy, inputs.client, inputs.cluster, inputs.model)
     of_silences, of_polls = group_values.decided(*known, *seen), client_poll_limit.decided(*known, *seen)
-    return client_poll_limit.first(of_silences, of_polls, may_write=not broker_gates.broker_refuses(inputs))
+    return client_poll_limit.first(of_silences, of_polls, may_write=not write_gates.broker_refuses(inputs))
 
 
 def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -127,12 +127,9 @@ def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decisi
     if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
         return None
     asked = (functools.partial(_of_calm_group, inputs, each) for each in (derived, derived.of_client, derived.of_both))
-    may_write = not broker_gates.broker_refuses(inputs)
-    is_refused = functools.partial(write_gates.rollout_is_refused, inputs)
-    in_pods = functools.partial(client_poll_limit.saves_more, derived, is_refused)
-    now = derived.current.settings
-    decision = client_poll_limit.chosen(group, now, *asked, may_write=may_write, saves_more_in_pods=in_pods)
-    if not client_poll_limit.is_of_pods(now, decision):
+    may_write = not write_gates.broker_refuses(inputs)
+    decision = client_poll_limit.chosen(group, derived.current.settings, *asked, may_write=may_write)
+    if not client_poll_limit.is_of_pods(derived.current.settings, decision):
         return group_savings.at_broker(group, record, decision)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 

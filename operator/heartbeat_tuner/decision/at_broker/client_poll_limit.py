@@ -10,9 +10,7 @@ from collections.abc import Callable
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import cures
 from heartbeat_tuner.decision.at_broker import group_bounds
-from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.optimize import remedy
-from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
@@ -77,13 +75,11 @@ def chosen(
     of_both: Callable[[], Decision],
     *,
     may_write: bool,
-    saves_more_in_pods: Callable[[], bool],
 ) -> Decision:
-    """Return what a model says of a calm group: of S and H first, which take no rollout, unless M saves more.
+    """Return what a model says of a calm group: of S and H first, which take no rollout, or else of M.
 
-    What is second waits until the first is verified, for days. Where the operator may not write at the broker, M does
-    not wait for what is only recommended there. Where neither is better by itself, both together may be: then M comes
-    first, and S and H are asked for again when it is in force.
+    Where the operator may not write at the broker, M does not wait for what is only recommended there. Where neither is
+    better by itself, both together may be: then M comes first, and S and H are asked for again when it is in force.
 
     Args:
         group: as the coordinator describes it.
@@ -92,10 +88,9 @@ def chosen(
         of_client: of M.
         of_both: of all of them together.
         may_write: whether the operator may write at the broker.
-        saves_more_in_pods: asked whether M saves more than S and H, and may be rolled out now.
     """
     at_broker = of_broker()
-    if at_broker.target is not None and may_write and not saves_more_in_pods():
+    if not group_bounds.poll_limit_is_clients(group) or (at_broker.target is not None and may_write):
         return at_broker
     in_pods = of_client()
     if in_pods.target is not None:
@@ -118,29 +113,9 @@ def chosen(
     return dataclasses.replace(together, target=dataclasses.replace(current, max_poll_interval=limit), advice=advice)
 
 
-def saves_more(derived: Derived, is_refused: Callable[[Answer], bool]) -> bool:
-    """Whether the M that a model says saves more than the S and H that it says, and may be rolled out now.
-
-    Args:
-        derived: of the group, asked for S and H.
-        is_refused: whether an answer's rollout is held.
-    """
-    of_broker, of_client = derived.answer, derived.of_client.answer
-    if isinstance(of_broker, Unfitted) or isinstance(of_client, Unfitted) or of_client.target is None:
-        return False
-    return _saving_per_day(of_client) > _saving_per_day(of_broker) and not is_refused(of_client)
-
-
 def is_of_pods(current: LivenessSettings, decision: Decision) -> bool:
     """Whether a decision on a group of the consumer protocol changes what is its clients'."""
     return decision.target is not None and not set(liveness.changed(current, decision.target)) <= group_bounds.OF_GROUP
-
-
-def _saving_per_day(answer: Answer) -> float:
-    """Return what an answer saves, in stalled partition-seconds a day; nothing where nobody knows."""
-    if answer.now is None or answer.new is None:
-        return 0.0
-    return answer.now.net_per_day - answer.new.net_per_day
 
 
 def _in_pods(group: Group, decision: Decision) -> Decision:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.at_broker import group_savings, write_holds
 from heartbeat_tuner.decision.gates import (
     assumed_values,
     canary_words,
@@ -149,6 +150,35 @@ def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding
     return assumed_values.finding(inputs.client, inputs.workload.current, change.target)
 
 
+def group_may_not_be_written(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold what is set at the broker unless all of the group is the policy's, and the operator may write it."""
+    return _of_broker(inputs)
+
+
+def _of_broker(inputs: DecisionInput) -> Finding | None:
+    policy, others = inputs.policy, (inputs.peers, inputs.strangers)
+    return write_holds.finding(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
+
+
+def broker_refuses(inputs: DecisionInput) -> bool:
+    """Whether what is set at the broker is held for long: not by a member that is about to go, or a write just made."""
+    hold = _of_broker(inputs)
+    if hold is None or hold.reason is Reason.ROLLING_OUT:
+        return False
+    return hold.reason is not Reason.GROUP_NOT_OWNED or bool(inputs.peers)
+
+
+def fencings_are_not_shown(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold what nothing demands at the broker: nobody would see there what it does to the group."""
+    return group_savings.not_verifiable(inputs.group) if change.effect_is_unseen else None
+
+
+def group_may_not_go_back(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold what stood before at the broker likewise, and where somebody set another value since."""
+    policy, others = inputs.policy, (inputs.peers, inputs.strangers)
+    return write_holds.of_revert(policy, inputs.workload, inputs.group, inputs.cluster, others, inputs.seen_at)
+
+
 def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold until the cooldown after the last change is over."""
     last = inputs.policy.changed_at
@@ -268,22 +298,3 @@ def entries_are_owned_by_another(inputs: DecisionInput, _change: ProposedChange)
     return (
         None if last is None else revert_ownership.finding(inputs.policy, _alone(inputs)[inputs.policy.workload], last)
     )
-
-
-def rollout_is_refused(inputs: DecisionInput, saving: Answer) -> bool:
-    """Whether what a model says is held because it is rolled out: at the broker these gates are not asked.
-
-    Args:
-        inputs: of the group.
-        saving: the model's answer, with a target.
-    """
-    gates = (
-        setting_is_assumed,
-        values_failed_before,
-        mode_is_initial,
-        rollout_does_not_pay,
-        rollout_is_paused,
-        field_is_owned_by_another,
-        canary_is_running,
-    )
-    return saving.target is None or any(gate(inputs, ProposedChange(saving.target, saving)) for gate in gates)

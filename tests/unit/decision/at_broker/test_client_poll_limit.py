@@ -266,30 +266,6 @@ def test_the_mode_holds_it(changes: dict[str, Any], reason: Reason) -> None:
     assert decision.hold.reason is reason
 
 
-@pytest.mark.parametrize(
-    ("session_s", "interval_s", "poll_s", "is_of_pods"), [(30, 2, 3, True), (45, 5, 3, False), (45, 5, 4, False)]
-)
-def test_what_saves_more_comes_first(*, session_s: float, interval_s: float, poll_s: float, is_of_pods: bool) -> None:
-    """What is second waits until the first is verified."""
-    inputs = with_values(case("slow-handlers"), session_s=session_s, interval_s=interval_s, poll_s=poll_s)
-    decision = decide(inputs)
-    assert (decision.verdict, decision.hold) == (Verdict.CHANGE, None)
-    assert client_poll_limit.is_of_pods(current(inputs), decision) is is_of_pods
-    assert decision.at_broker is not is_of_pods
-
-
-def test_a_limit_that_is_not_rolled_out_now_does_not_hold_the_broker() -> None:
-    """While the workload is paused, or the rollout does not pay."""
-    inputs = with_values(case("slow-handlers"), session_s=30, interval_s=2, poll_s=3)
-    assert not decide(inputs).at_broker
-    assert decide(dataclasses.replace(inputs, workload=dataclasses.replace(inputs.workload, paused=True))).at_broker
-    longer = with_values(case("slow-handlers"), session_s=22, interval_s=1.5, poll_s=3_000)
-    assert not decide(longer).at_broker
-    dear = dataclasses.replace(longer, policy=dataclasses.replace(longer.policy, horizon=timedelta(minutes=1)))
-    decision = decide(dear)
-    assert (decision.at_broker, decision.hold) == (True, None)
-
-
 def test_it_is_held_like_any_rollout() -> None:
     """By the answer about M, and not by the one about what the broker sets, which asks for nothing."""
     inputs = case("slow-handlers")
@@ -324,10 +300,7 @@ def test_an_answer_to_all_that_leaves_the_limit_alone_is_the_broker_s() -> None:
     session = dataclasses.replace(now, session_timeout=seconds(25))
     answers = [dataclasses.replace(calm, target=target) for target in (None, None, session)]
     asked = (functools.partial(dataclasses.replace, answer) for answer in answers)
-    decision = client_poll_limit.chosen(
-        inputs.group, now, *asked, may_write=True, saves_more_in_pods=functools.partial(bool, True)
-    )
-    assert decision.target == session
+    assert client_poll_limit.chosen(inputs.group, now, *asked, may_write=True).target == session
 
 
 def share_group(inputs: DecisionInput, library: str) -> DecisionInput:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from heartbeat_tuner.decision.gates import broker_gates, write_gates
+from heartbeat_tuner.decision.gates import write_gates
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import PIPELINE, decide
 from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite, Member
@@ -117,7 +117,7 @@ def test_of_two_the_first_is_the_reason() -> None:
 def test_every_gate_is_tried_here() -> None:
     """A new one needs a row."""
     of_savings = [
-        broker_gates.fencings_are_not_shown,
+        write_gates.fencings_are_not_shown,
         write_gates.data_are_too_few,
         write_gates.group_is_rebalancing,
         write_gates.last_change_is_being_verified,
