@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
+from heartbeat_tuner.domain.evidence import HiddenFencings, MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
@@ -198,19 +198,25 @@ def _count(
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
         evicted_pods=tuple(sorted({change.pod for change in evicted.silent})),
         poll_gap_pods=tuple(sorted({change.pod for change in evicted.left})),
-        hidden=fencing_proof.hidden_by(
-            convention,
-            watched.pods,
-            current,
-            since_s=since_s,
-            exporting=observed,
-            ended_s=ended_s,
-            poll_limit=watched.poll_limit,
-        )
-        if watched.consumer_protocol
-        else None,
+        hidden=_hidden(watched, current, convention, observed, ended_s),
         # More than half of the members were watched for so long, so the median period lies between periods of these.
         beats_timed_for=timedelta(seconds=statistics.median_low(member.length_s for member in timed) if timed else 0.0),
+    )
+
+
+def _hidden(
+    watched: RecordScope, current: Observed, convention: Convention, exporting: set[str], ended_s: Sequence[float]
+) -> HiddenFencings | None:
+    if not watched.consumer_protocol:
+        return None
+    return fencing_proof.hidden_by(
+        convention,
+        watched.pods,
+        current,
+        since_s=watched.since.timestamp(),
+        exporting=exporting,
+        ended_s=ended_s,
+        poll_limit=watched.poll_limit,
     )
 
 
