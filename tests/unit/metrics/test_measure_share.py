@@ -114,6 +114,13 @@ def test_two_joins_after_one_leave_count_once() -> None:
     assert (twice.poll_gap_evictions, twice.hidden) == (1, None)
 
 
+def test_a_longest_gap_may_have_ended_well_before_the_scrape_that_shows_it() -> None:
+    """It is shown for up to 90 s; the age of the last poll is of the scrape itself."""
+    for quantity, shown_s in ((Quantity.POLL_GAP_MAX, 90.0), (Quantity.POLL_AGE, 0.0)):
+        answers = {quantity: [counters.series([(1_000.0, 400.0)], pod=PODS[0].name)]}
+        assert share_polls.late_s(PODS, answers, limit=LIMIT) == ((900.0 - shown_s, 1_000.0),)
+
+
 @given(
     gap_s=st.integers(10, 1_100),
     ages_s=st.lists(st.integers(305, 1_795), max_size=4),

@@ -182,7 +182,7 @@ def _of_share(by_convention: Mapping[Convention, Observed]) -> Mapping[Conventio
 
 
 def _with_polls(seen: Record, workload: Workload, group: Group, read: Mapping[Convention, Observed]) -> Record:
-    """Return a record with how far apart members of a share group poll, which its evictions are not counted by."""
+    """Return a record with how far apart members of a share group poll, also where their joins are not counted."""
     if group.kind != Protocol.SHARE:
         return seen
     gap = share_polls.longest_gap(read, workload.pods, since=seen.since)
