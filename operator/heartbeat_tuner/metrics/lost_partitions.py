@@ -40,6 +40,15 @@ def losses(pods: Sequence[Pod], observed: Observed, *, since_s: float, lingers: 
     ]
 
 
+def apart(times_s: Iterable[float]) -> Iterator[float]:
+    """Yield the times, in order, that surely show another loss than the one before: by more than `SHOWN_S`."""
+    last_s = -math.inf
+    for at in times_s:
+        if at > last_s + SHOWN_S:
+            last_s = at
+            yield at
+
+
 def _losses_s(pod: Pod, observed: Observed, since_s: float, *, lingers: bool) -> list[float]:
     started_s = pod.started.timestamp()
     joins, partitions, tasks = (
@@ -52,18 +61,9 @@ def _losses_s(pod: Pod, observed: Observed, since_s: float, *, lingers: bool) ->
         shown_s = series.samples.between(started_s, math.inf).times_s
         shown, is_young = set(shown_s), started_s >= since_s
         begins_s = [at for at in shown_s if not lingers or _is_new(at, scrapes_s, shown, first=is_young)]
-        new_s = [at for at in _apart(begins_s) if at > since_s]
+        new_s = [at for at in apart(begins_s) if at > since_s]
         times_s += [at for at in new_s if lingers or is_young or _is_since(at, since_s, scrapes_s, shown)]
     return times_s
-
-
-def _apart(times_s: Iterable[float]) -> Iterator[float]:
-    """Yield the times of numbers that surely show another loss than the time before."""
-    last_s = -math.inf
-    for at in times_s:
-        if at > last_s + SHOWN_S:
-            last_s = at
-            yield at
 
 
 def _is_since(at: float, since_s: float, scrapes_s: Sequence[float], shown_s: Collection[float]) -> bool:

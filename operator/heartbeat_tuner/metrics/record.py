@@ -237,7 +237,9 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
         return [change for pod in seen for change in evictions.counted(quantity, pod, current, since_s=since_s)]
 
     if Quantity.EVICTIONS_SEEN in convention.needed:
-        late = share_polls.left(seen, current, limit=watched.poll_limit, since=watched.since)
+        counts_joins = Quantity.REBALANCES in convention.needed  # as those of share groups are
+        limit = watched.poll_limit if counts_joins else None
+        late = share_polls.left(seen, current, limit=limit, since=watched.since)
         return _Evicted(counted_by(Quantity.EVICTIONS_SEEN), late)
     if Quantity.LOST_FOR_SILENCE in convention.needed:
         silent = counted_by(Quantity.LOST_FOR_SILENCE)

@@ -7,18 +7,14 @@ poll after: its counter of joins moves beside a gap that is as long as the limit
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
 
 from heartbeat_tuner.domain.evidence import MemberChange, Pod
-from heartbeat_tuner.metrics import evictions
+from heartbeat_tuner.metrics import evictions, lost_partitions
 from heartbeat_tuner.metrics.conventions import share_groups
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import counter_steps
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.vocabulary import Quantity
-
-APART: Final = evictions.POLL_GAP_SHOWN
-"""Joins of a pod that are nearer to each other are of one leave: when it is back, others join again, too."""
 
 
 def longest_gap(
@@ -82,14 +78,10 @@ def late_s(pods: Sequence[Pod], observed: Observed, *, limit: timedelta | None) 
 
 
 def _joins(pod: Pod, observed: Observed, since: datetime) -> Iterator[datetime]:
-    """Yield when a pod's members joined, the first time of each that are near to each other."""
-    grown = sorted(
-        datetime.fromtimestamp(at, UTC)
+    """Return when a pod's members joined, those within 90 s as one: when a member is back, all have another assignment."""
+    grown = (
+        at
         for series in evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name)
         for at in counter_steps.growth_by_time(series, since_s=since.timestamp(), born_at_zero=False)
     )
-    before: datetime | None = None
-    for at in grown:
-        if before is None or at - before >= APART:
-            before = at
-            yield at
+    return (datetime.fromtimestamp(at, UTC) for at in lost_partitions.apart(sorted(grown)))

@@ -17,7 +17,9 @@ from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics import share_polls
 from heartbeat_tuner.metrics.conventions import share_groups
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.conventions.java_metrics import SHARE_CONSUMER
+from heartbeat_tuner.metrics.conventions.watched_groups import GROUP_WATCHER
 from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
@@ -66,11 +68,15 @@ def life(gap_s: float, *, own: Count, others: Count) -> Answers:
     }
 
 
-def recorded(answers: Answers, *, limit: timedelta | None = LIMIT) -> Record:
+def recorded(
+    answers: Answers,
+    *,
+    limit: timedelta | None = LIMIT,
+    convention: Convention = share_groups.RECORDS[SHARE_CONSUMER],
+) -> Record:
     """Return the record of both pods."""
     policy = dataclasses.replace(worlds.policy(), library="java")
     scope = RecordScope(policy, PODS, limit, [], SINCE, NOW, consumer_protocol=True)
-    convention = share_groups.RECORDS[SHARE_CONSUMER]
     record = records.measure(scope, answers, convention, query=lambda quantity: quantity.camel)
     assert isinstance(record, Record)
     return record
@@ -106,6 +112,12 @@ def test_a_gap_within_the_limit_explains_nothing(limit: timedelta | None) -> Non
     assert record.poll_gap_evictions == 0
     assert record.hidden is not None
     assert record.hidden.message.startswith("pod orders-0 took part in a rebalance")
+
+
+def test_who_left_is_not_counted_where_a_record_needs_no_counter_of_joins() -> None:
+    """What the broker's descriptions alone show says nothing of polls."""
+    record = recorded(life(400.0, own=joins(1_005.0), others=joins()), convention=GROUP_WATCHER)
+    assert record.poll_gap_evictions == 0
 
 
 def test_two_joins_after_one_leave_count_once() -> None:
