@@ -124,7 +124,7 @@ PIPELINE: Final = Pipeline(
         steps.shorter_group_values_do_harm,
         steps.group_values_are_not_in_force,
         steps.group_is_not_well,
-        steps.group_is_known_to_be_calm,
+        steps.group_fencings_are_known,
         steps.other_group_values_may_be_better,
         steps.values_are_unreadable,
         # Are the values in force?

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Final
 
-from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, model_alone
+from heartbeat_tuner.decision import between_workloads, cures, harmful_changes, model_alone, weeks_of_evictions
 from heartbeat_tuner.decision.at_broker import (
     client_poll_limit,
     group_cadence,
@@ -119,19 +119,31 @@ def group_is_not_well(inputs: DecisionInput, derived: Derived) -> Decision | Non
     return client_poll_limit.first(of_silences, of_polls, may_write=not write_gates.broker_refuses(inputs))
 
 
-def group_is_known_to_be_calm(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Decide on a calm group of the consumer protocol as on any other where its record proves that none was fenced."""
+def group_fencings_are_known(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide on a group of the consumer protocol as on any other where its record proves that no more were fenced."""
     group, record = inputs.group, derived.record
     if not group_values.may_be_calm(group) or record.hidden is not None:
         return None
-    if derived.shown.reason is not Reason.HEALTHY or derived.is_endangered:
+    if derived.shown.reason is not Reason.HEALTHY:
         return None
-    asked = (functools.partial(_of_calm_group, inputs, each) for each in (derived, derived.of_client, derived.of_both))
+    asked = [functools.partial(_of_calm_group, inputs, each) for each in (derived, derived.of_client, derived.of_both)]
+    if derived.is_endangered:
+        asked[0] = asked[2] = functools.partial(_of_weeks_at_broker, inputs, derived)
     may_write = not write_gates.broker_refuses(inputs)
     decision = client_poll_limit.chosen(group, derived.current.settings, *asked, may_write=may_write)
     if not client_poll_limit.is_of_pods(derived.current.settings, decision):
         return group_savings.at_broker(group, record, decision)
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
+
+
+def _of_weeks_at_broker(inputs: DecisionInput, derived: Derived) -> Decision:
+    """Cure what weeks of evictions show by S and H at the broker: as a model says, or else by the rule."""
+    known = (inputs.group, inputs.policy, inputs.client, inputs.cluster, inputs.model)
+
+    def by_rule(record: Record, finding: Finding) -> Decision:
+        return needed(group_values.decided(*known, record, derived.current.settings, finding), "danger in a record")
+
+    return _of_weeks(inputs, derived, by_rule)
 
 
 def _of_calm_group(inputs: DecisionInput, derived: Derived) -> Decision:
@@ -196,24 +208,16 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
 
     Who is evicted three times a day is never well, whatever a model promises, and whether there is one.
     """
-    evidence = derived.evidence
-    if evidence is None or not derived.is_endangered:
-        return None
-    counted, answer = evidence.shown(inputs.per_month), derived.answer
-    answers = (Reason.DANGER, Reason.INFEASIBLE)  # to a danger; where the answer is another, the rule has to cure it
+    return _of_weeks(inputs, derived, functools.partial(_cured, inputs, derived)) if derived.is_endangered else None
+
+
+def _of_weeks(inputs: DecisionInput, derived: Derived, by_rule: Callable[[Record, Finding], Decision]) -> Decision:
+    evidence, answer = needed(derived.evidence, "weeks of evictions"), derived.answer
     if isinstance(answer, Answer) and derived.is_founded(answer):
-        advice, forecast = answer_sentences.advice(answer.message, inputs.held), tuning.forecast(answer)
-        is_cheaper = answer.reason is Reason.CHEAPER and answer.objective_met is False  # a cure would be too dear
-        if answer.reason in answers or is_cheaper:
-            finding = Finding(answer.reason, counted)
-            return Decision(answer.verdict, finding, advice=advice, target=answer.target, forecast=forecast)
-        if answer.target is None and answer.objective_met is False:
-            # The rule knows no prices: it would have the group stand still for longer than its evictions make it.
-            reason = Reason.ABOVE_OBJECTIVE if answer.price is None else Reason.OBJECTIVE_TOO_COSTLY
-            return Decision(Verdict.UNPROVEN, Finding(reason, counted), advice=advice, forecast=forecast)
-    # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
-    record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
-    decision = _cured(inputs, derived, record, Finding(Reason.DANGER, counted))
+        priced = weeks_of_evictions.priced(evidence, answer, inputs.per_month, inputs.held)
+        if priced is not None:
+            return priced
+    decision = by_rule(*weeks_of_evictions.demanded(evidence, derived.record, inputs.per_month))
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 

@@ -28,7 +28,7 @@ def at_broker(group: Group, record: Record, decision: Decision) -> Decision:
         decision.finding.reason, join(". ", (decision.finding.message, group_values.known(group, record)))
     )
     decision = dataclasses.replace(decision, finding=finding, forecast=_of_group(decision.forecast))
-    if decision.target is None:
+    if decision.target is None or decision.at_broker:
         return decision
     return dataclasses.replace(decision, advice=join(". ", (decision.advice, _where(group))), at_broker=True)
 

@@ -17,7 +17,8 @@ from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupConfig, Gro
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
-from heartbeat_tuner.domain.verifications import FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.models.group_model import NO_MODEL
 from tests.golden import cases
 from tests.support import documents
 from tests.support.worlds import seconds
@@ -54,6 +55,25 @@ def shortened(**record: Any) -> DecisionInput:
         policy=dataclasses.replace(inputs.policy, group_write=write),
         group=group,
         workload=dataclasses.replace(inputs.workload, current=group.prescribed(current)),
+    )
+
+
+def evicting(episodes: int, **record: Any) -> DecisionInput:
+    """Return the same group of which so many were fenced within twenty days, evenly, and none in the last hour.
+
+    Its brokers and its objective allow sessions of up to two minutes.
+    """
+    inputs = known(**record)
+    assert inputs.workload.current is not None
+    begins = inputs.now - timedelta(days=20)
+    times_s = tuple((begins + timedelta(days=19) * (number + 1) / episodes).timestamp() for number in range(episodes))
+    objective = dataclasses.replace(inputs.policy.objective, max_detection_time=seconds(120))
+    bounds = ConsumerBounds(seconds(6), seconds(120), seconds(1), seconds(15))
+    return dataclasses.replace(
+        inputs,
+        policy=dataclasses.replace(inputs.policy, objective=objective),
+        cluster=dataclasses.replace(inputs.cluster, consumer=bounds),
+        history=EvictionHistory(begins, inputs.workload.current.settings, times_s, (), ("main", "orders")),
     )
 
 
@@ -115,6 +135,42 @@ def test_a_saving_at_the_broker_waits_like_any_other(change: Callable[[DecisionI
     decision = decide(change(known()))
     assert decision.hold is not None
     assert decision.hold.reason in {Reason.REBALANCING, Reason.VERIFYING}
+
+
+@pytest.mark.parametrize("has_model", [True, False], ids=["a model that expects none", "no model"])
+def test_what_weeks_show_is_cured_at_the_broker_where_each_fencing_is_counted(*, has_model: bool) -> None:
+    """The rule for a record raises S: a model that expects none of these evictions is refuted."""
+    inputs = evicting(4)
+    decision = decide(inputs if has_model else dataclasses.replace(inputs, model=NO_MODEL))
+    assert (decision.verdict, decision.finding.reason, decision.hold) == (Verdict.CHANGE, Reason.DANGER, None)
+    assert "4 times live members were evicted within 20 days" in decision.finding.message
+    assert decision.advice.count("at the broker") == 1
+    assert decision.to_apply is None
+    assert decision.to_alter is not None
+    assert inputs.workload.current is not None
+    was = inputs.workload.current.settings
+    assert decision.to_alter.session_timeout > was.session_timeout
+    assert decision.to_alter.max_poll_interval == was.max_poll_interval
+
+
+def test_two_evictions_in_weeks_are_no_danger_at_the_broker() -> None:
+    """As in any other group."""
+    assert decide(evicting(2)).finding.reason is not Reason.DANGER
+
+
+def test_weeks_of_fencings_are_only_told_where_others_may_be_hidden() -> None:
+    """Then the hour, which shows a lower bound, is what S is raised by."""
+    decision = decide(evicting(4, hiddenFencings={"why": "pod orders-0 shows no rebalance listener"}))
+    assert decision.to_alter is None
+
+
+def test_a_session_at_the_brokers_most_is_not_called_unknown_for_weeks_of_fencings() -> None:
+    """The two limits that collide are said."""
+    inputs = evicting(4)
+    bounds = ConsumerBounds(seconds(6), seconds(45), seconds(1), seconds(15))
+    decision = of_brokers(inputs, bounds)
+    assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
+    assert "4 times live members were evicted" in decision.finding.message
 
 
 def test_a_record_of_seconds_says_nothing_even_where_no_counter_moved() -> None:
