@@ -141,6 +141,21 @@ class Budget:
         is_free = moved <= _BROKERS and left <= self.without_a_rollout
         return self.is_missed and (is_far_nearer or is_free) and new.net_per_day <= self.most
 
+    def writes_back_and_forth(self, new: CostPoint) -> bool:
+        """Whether values shorten a session at the broker that our last write there raised, and save too little for it.
+
+        No rollout has to be paid there. What asked for the raise may be one event, which is not seen any more once the
+        days that a fit reads have gone on: the next fit would take back what the last one asked for, and so on.
+
+        Args:
+            new: what shall be.
+        """
+        session = self.now.settings.session_timeout
+        if not self.at_broker or self.before is None or new.settings.session_timeout >= session:
+            return False
+        is_raised = self.before.settings.session_timeout < session
+        return is_raised and self.now.net_per_day <= (1 + TOO_COSTLY) * new.net_per_day
+
     @property
     def without_a_rollout(self) -> float:
         """How many evictions values may leave that restart no pod; 0 for a group whose S and H are not the broker's."""

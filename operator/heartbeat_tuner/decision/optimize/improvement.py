@@ -32,7 +32,7 @@ def better(
     budget = budget_of(question, cost_cache, rules, now)
     point: CostPoint | None
     is_sure = isinstance(choice, Choice) and _is_sure(cost_cache, now, choice.point)
-    if isinstance(choice, Choice) and is_sure and improves(rules, now, choice.point):
+    if isinstance(choice, Choice) and is_sure and _saves(rules, budget, choice.point):
         point = choice.point
     else:
         point = _relief(cost_cache, rules, budget, choice) if rules.upwards else None
@@ -103,6 +103,13 @@ def _price_of(budget: Budget, best: CostPoint, share: float, *, is_of_crashes: b
 def improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:
     """Whether a change saves enough to be sure of, by what is measured."""
     return guard.improves(now, new, measured=rules.largest_poll_gap_s is not None)
+
+
+def _saves(rules: Rules, budget: Budget, new: CostPoint) -> bool:
+    """Whether a change saves enough, and more where it takes back at the broker what we raised and may still be set."""
+    now = budget.now
+    may_stay = now.settings.session_timeout <= rules.session(now.settings)[1].value
+    return improves(rules, now, new) and not (may_stay and budget.writes_back_and_forth(new))
 
 
 def _is_better(rules: Rules, budget: Budget, new: CostPoint) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.decision.optimize.economics import Budget
 from heartbeat_tuner.decision.optimize.tuning import goal as answer
-from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from tests.support.questions import happening, profile, question, seconds, with_session
 
@@ -163,3 +163,40 @@ def test_a_longer_session_at_the_broker_may_just_meet_the_objective(rate: float,
     beat = dataclasses.replace(asked.current, heartbeat_interval=seconds(1))
     longer = answer(dataclasses.replace(asked, current=beat)).target
     assert (None if longer is None else longer.session_timeout.total_seconds()) == expected_s
+
+
+@pytest.mark.parametrize(
+    ("raised_from_s", "shortest_s", "most_s", "expected_s"),
+    [
+        (45.0, 51.0, 60.0, None),
+        (45.0, 46.0, 60.0, 46.0),
+        (45.0, 51.0, 55.0, 51.0),
+        (60.0, 51.0, 60.0, 51.0),
+        (None, 51.0, 60.0, 51.0),
+    ],
+    ids=["for a sixth", "for more than a fifth", "it may not stay", "we raised nothing", "nothing of ours is set"],
+)
+def test_a_raise_at_the_broker_is_taken_back_for_a_fifth_alone(
+    raised_from_s: float | None, shortest_s: float, most_s: float, expected_s: float | None
+) -> None:
+    """One event asked for it, and the next fit does not see that any more: nothing else keeps the two apart there."""
+    history = profile(
+        client="java-kip848",
+        rebalancing=Rebalancing.CONSUMER,
+        pauses=happening(0.02, 8.0),
+        crashes=happening(0.05, 20.0),
+    )
+    asked = question(
+        history,
+        least_session=seconds(shortest_s),
+        most_session=seconds(60),
+        broker_interval=Range(min=seconds(1)),
+        objective=Objective(seconds(most_s), 1.0),
+        largest_absence_s=20.0,
+    )
+    current = dataclasses.replace(asked.current, session_timeout=seconds(60), heartbeat_interval=seconds(1))
+    before = None
+    if raised_from_s is not None:
+        before = dataclasses.replace(current, session_timeout=seconds(raised_from_s), heartbeat_interval=seconds(5))
+    target = answer(dataclasses.replace(asked, current=current, baseline=before)).target
+    assert (None if target is None else target.session_timeout.total_seconds()) == expected_s
