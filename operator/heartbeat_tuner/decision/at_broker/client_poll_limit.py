@@ -17,7 +17,7 @@ from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import join, say
+from heartbeat_tuner.domain.sentences import Sentence, join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 
@@ -54,7 +54,9 @@ def decided(
 
 
 def first(of_silences: Decision | None, of_polls: Decision | None, *, may_write: bool) -> Decision | None:
-    """Return the cure that comes first; None without a cure. The one at the broker does if it may be written.
+    """Return the cure that comes first, which names the other; None without a cure.
+
+    The one at the broker comes first if it may be written.
 
     Args:
         of_silences: the cure at the broker.
@@ -64,7 +66,8 @@ def first(of_silences: Decision | None, of_polls: Decision | None, *, may_write:
     if of_silences is None or of_polls is None:
         return of_silences or of_polls
     is_cured = of_silences.target is not None and (may_write or of_polls.target is None)
-    return of_silences if is_cured else of_polls
+    before, after = (of_silences, of_polls) if is_cured else (of_polls, of_silences)
+    return _with_advice(before, say("Besides, {other}", other=after.story.message))
 
 
 def chosen(
@@ -78,8 +81,9 @@ def chosen(
 ) -> Decision:
     """Return what a model says of a calm group: of S and H first, which take no rollout, or else of M.
 
-    Where the operator may not write at the broker, M does not wait for what is only recommended there. Where neither is
-    better by itself, both together may be: then M comes first, and S and H are asked for again when it is in force.
+    Where the operator may not write at the broker, M does not wait for what is only recommended there: both are
+    recommended. Where neither is better by itself, both together may be: then M comes first, and S and H are asked for
+    again when it is in force.
 
     Args:
         group: as the coordinator describes it.
@@ -94,7 +98,9 @@ def chosen(
         return at_broker
     in_pods = of_client()
     if in_pods.target is not None:
-        return _in_pods(group, in_pods)
+        in_pods = _in_pods(group, in_pods)
+        other = say("Besides, at the broker: {of_group}", of_group=at_broker.advice)
+        return in_pods if at_broker.target is None else _with_advice(in_pods, other)
     together = of_both() if at_broker.target is None else at_broker
     if together.target is None:
         return together  # with the limits that collide, whichever they are
@@ -118,6 +124,10 @@ def is_of_pods(current: LivenessSettings, decision: Decision) -> bool:
     return decision.target is not None and not set(liveness.changed(current, decision.target)) <= group_bounds.OF_GROUP
 
 
+def _with_advice(decision: Decision, advice: Sentence) -> Decision:
+    return dataclasses.replace(decision, advice=join(". ", (decision.advice, advice)))
+
+
 def _in_pods(group: Group, decision: Decision) -> Decision:
     """Return a decision about M, with where it is set."""
     if decision.target is None:
@@ -127,4 +137,4 @@ def _in_pods(group: Group, decision: Decision) -> Decision:
         "heartbeat at the broker",
         group=group.group_id,
     )
-    return dataclasses.replace(decision, advice=join(". ", (decision.advice, where)))
+    return _with_advice(decision, where)
