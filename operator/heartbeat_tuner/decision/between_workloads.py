@@ -7,7 +7,7 @@ from datetime import datetime
 
 from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.domain.evidence import Record, Workload
-from heartbeat_tuner.domain.liveness import shown
+from heartbeat_tuner.domain.liveness import changed, shown
 from heartbeat_tuner.domain.policies import Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
@@ -32,10 +32,12 @@ def taken_back_next(
         return Decision(Verdict.UNKNOWN, finding, advice=wait)
     back = say(
         "The values before it, {values}, are to be written to {workload} again",
-        values=shown(step.target),
+        values=shown(step.target, changed(policy.applications[step.reference].values, step.target)),
         workload=step.reference,
     )
-    return Decision(Verdict.CHANGE, finding, advice=back, target=step.target, reverts=True)
+    current = workload.parts[step.reference].current
+    target = step.target if current is None else current.under_group(step.target)
+    return Decision(Verdict.CHANGE, finding, advice=back, target=target, reverts=True)
 
 
 def unseen(workload: Workload, record: Record) -> Decision | None:

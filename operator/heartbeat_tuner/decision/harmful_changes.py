@@ -4,7 +4,8 @@ What stood before is written entry by entry, so it is not asked whether these va
 """
 
 from heartbeat_tuner.decision import workload_parts
-from heartbeat_tuner.domain.liveness import shown
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.liveness import changed, shown
 from heartbeat_tuner.domain.policies import Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -12,11 +13,12 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.domain.verifications import FollowedChange
 
 
-def taken_back(policy: Policy, followed: FollowedChange | None) -> Decision | None:
+def taken_back(policy: Policy, workload: Workload, followed: FollowedChange | None) -> Decision | None:
     """Return the decision to go back; None where nothing is to be taken back.
 
     Args:
         policy: with our last change.
+        workload: whose pods go back, and not their group at the broker.
         followed: how far that is, and what it did.
     """
     newest, application = policy.application, workload_parts.last_of(policy)
@@ -34,11 +36,13 @@ def taken_back(policy: Policy, followed: FollowedChange | None) -> Decision | No
     names = set(policy.env_names.values())
     if not names >= application.entries.keys() | application.entries_before.keys():
         return None
-    back = say("The values before it, {values}, are to be written again", values=shown(application.previous))
+    previous, current = application.previous, workload.current
+    values = shown(previous, changed(application.values, previous))
+    back = say("The values before it, {values}, are to be written again", values=values)
     return Decision(
         Verdict.CHANGE,
         Finding(Reason(followed.outcome.value), followed.message),
         advice=back,
-        target=application.previous,
+        target=previous if current is None else current.under_group(previous),
         reverts=True,
     )

@@ -48,7 +48,7 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     """
     policy, followed = inputs.policy, inputs.followed
     back = group_reverts.for_harm(policy, inputs.group, inputs.workload, followed)
-    return back or harmful_changes.taken_back(policy, followed)
+    return back or harmful_changes.taken_back(policy, inputs.workload, followed)
 
 
 def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:

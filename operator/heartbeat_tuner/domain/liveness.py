@@ -7,7 +7,7 @@ poll interval, R rebalance timeout (of libraries where it is none of the others)
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Final, Self
 
@@ -129,9 +129,10 @@ class CurrentSettings:
         return self.settings == self.under_group(values)
 
 
-def shown(settings: LivenessSettings) -> str:
-    """Return settings as a sentence has them."""
-    return ", ".join(f"{setting} {durations.show(value)}" for setting, value in settings.by_setting.items())
+def shown(settings: LivenessSettings, only: Collection[Setting] = tuple(Setting)) -> str:
+    """Return settings, all or some, as a sentence has them."""
+    values = settings.by_setting.items()
+    return ", ".join(f"{setting} {durations.show(value)}" for setting, value in values if setting in only)
 
 
 def changed(before: LivenessSettings, after: LivenessSettings) -> tuple[Setting, ...]:

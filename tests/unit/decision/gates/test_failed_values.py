@@ -241,7 +241,7 @@ def test_harm_is_taken_back_without_metrics(outcome: Outcome) -> None:
     assert (decision.reverts, decision.to_apply) == (True, BEFORE)
     assert decision.finding.reason.value == outcome.value
     assert "11 episodes of evictions" in decision.story.message
-    assert "sessionTimeout 30s, heartbeatInterval 3s, fetchWait 1s" in decision.story.message
+    assert "The values before it, sessionTimeout 30s, heartbeatInterval 3s, are" in decision.story.message
 
 
 def is_reverted(inputs: DecisionInput) -> bool:
