@@ -34,6 +34,8 @@ def better(
     is_sure = isinstance(choice, Choice) and _is_sure(cost_cache, now, choice.point)
     if isinstance(choice, Choice) and is_sure and _saves(rules, budget, choice.point):
         point = choice.point
+        if budget.at_broker and not rules.upwards and question.watched_days >= guard.SURE_DAYS:
+            point = _sure_or_likely(cost_cache, rules, budget, point)
     else:
         point = _relief(cost_cache, rules, budget, choice) if rules.upwards else None
         if point is None and question.watched_days >= guard.SURE_DAYS:
@@ -150,6 +152,18 @@ def _of_static(cost_cache: CostCache, rules: Rules, budget: Budget, new: CostPoi
         ):
             return candidate
     return None
+
+
+def _sure_or_likely(cost_cache: CostCache, rules: Rules, budget: Budget, sure: CostPoint) -> CostPoint:
+    """Return values that are sure to meet the objective, or those that are likely to and cost over a tenth less.
+
+    To be sure is worth a tenth, as the objective itself. What is set is not sure either, and at the broker a further
+    step is free once more is known; a session that was raised to be sure stays for long.
+    """
+    likely = _no_riskier(cost_cache, rules, budget, is_safe_to_be_had=True)
+    if likely is None or sure.net_per_day <= (1 + economics.SAFETY_PRICE) * likely.net_per_day:
+        return sure
+    return likely
 
 
 def _relief(cost_cache: CostCache, rules: Rules, budget: Budget, choice: Choice | Infeasible) -> CostPoint | None:

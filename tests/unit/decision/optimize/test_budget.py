@@ -200,3 +200,37 @@ def test_a_raise_at_the_broker_is_taken_back_for_a_fifth_alone(
         before = dataclasses.replace(current, session_timeout=seconds(raised_from_s), heartbeat_interval=seconds(5))
     target = answer(dataclasses.replace(asked, current=current, baseline=before)).target
     assert (None if target is None else target.session_timeout.total_seconds()) == expected_s
+
+
+@pytest.mark.parametrize(
+    ("crashes_per_day", "watched_days", "rebalancing", "expected_s"),
+    [
+        (0.05, 20.0, Rebalancing.CONSUMER, 45.0),
+        (0.0005, 20.0, Rebalancing.CONSUMER, 60.0),
+        (0.05, 6.0, Rebalancing.CONSUMER, 57.0),
+        (0.05, 20.0, Rebalancing.COOPERATIVE, 57.0),
+    ],
+    ids=["for a third", "for next to nothing", "within the first days", "with a rollout for each step"],
+)
+def test_at_the_broker_a_bound_that_holds_is_worth_a_tenth(
+    crashes_per_day: float, watched_days: float, rebalancing: Rebalancing, expected_s: float
+) -> None:
+    """Of 0.5 evictions a month that are expected, 1.6 may be true; a longer session is sure to keep one."""
+    history = profile(
+        client="java-kip848" if rebalancing is Rebalancing.CONSUMER else "java",
+        rebalancing=rebalancing,
+        pauses=happening(0.015, 15.0, 1.0, doubt=3.0),
+        crashes=happening(crashes_per_day, 20.0),
+    )
+    asked = question(
+        history,
+        most_session=seconds(60),
+        broker_interval=Range(min=seconds(1)),
+        watched_days=watched_days,
+        member_days=8 * watched_days,
+        largest_absence_s=30.0,
+    )
+    current = dataclasses.replace(asked.current, session_timeout=seconds(45), heartbeat_interval=seconds(5))
+    target = answer(dataclasses.replace(asked, current=current)).target
+    assert target is not None
+    assert target.session_timeout.total_seconds() == expected_s
