@@ -88,6 +88,9 @@ def installed(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Installed
     suffix = uuid.uuid4().hex[:8]
     control_plane.kubectl("apply", f"--filename={CHECKOUT / 'crds'}")
     control_plane.await_definitions()
+    # As an operator does. Where nobody read objects of a definition, the API server begins to when that is deleted,
+    # finds that it cannot yet, and may then forget the definition for minutes (docs/explanation/unsteady.md).
+    control_plane.kubectl("get", "consumergrouppolicies,consumergroupmodels", "--all-namespaces")
     for name in (f"home-{suffix}", f"shop-{suffix}"):
         control_plane.kubectl("create", "namespace", name)
     shop = Shop(control_plane, f"shop-{suffix}")
