@@ -120,7 +120,7 @@ def group_is_not_well(inputs: DecisionInput, derived: Derived) -> Decision | Non
 
 
 def group_fencings_are_known(inputs: DecisionInput, derived: Derived) -> Decision | None:
-    """Decide on a group of the consumer protocol as on any other where its record proves that no more were fenced."""
+    """Decide on a group of the consumer protocol as on any other where its record shows each of its fencings."""
     group, record = inputs.group, derived.record
     if not group_values.may_be_calm(group) or record.hidden is not None:
         return None
