@@ -203,17 +203,18 @@ def test_a_raise_at_the_broker_is_taken_back_for_a_fifth_alone(
 
 
 @pytest.mark.parametrize(
-    ("crashes_per_day", "watched_days", "rebalancing", "expected_s"),
+    ("crashes_per_day", "watched_days", "evictions", "rebalancing", "expected_s"),
     [
-        (0.05, 20.0, Rebalancing.CONSUMER, 45.0),
-        (0.0005, 20.0, Rebalancing.CONSUMER, 60.0),
-        (0.05, 6.0, Rebalancing.CONSUMER, 57.0),
-        (0.05, 20.0, Rebalancing.COOPERATIVE, 57.0),
+        (0.05, 20.0, 0, Rebalancing.CONSUMER, 45.0),
+        (0.0005, 20.0, 0, Rebalancing.CONSUMER, 60.0),
+        (0.05, 6.0, 0, Rebalancing.CONSUMER, 57.0),
+        (0.05, 20.0, 3, Rebalancing.CONSUMER, 57.0),
+        (0.05, 20.0, 0, Rebalancing.COOPERATIVE, 57.0),
     ],
-    ids=["for a third", "for next to nothing", "within the first days", "with a rollout for each step"],
+    ids=["for a third", "for next to nothing", "within the first days", "in danger", "with a rollout for each step"],
 )
 def test_at_the_broker_a_bound_that_holds_is_worth_a_tenth(
-    crashes_per_day: float, watched_days: float, rebalancing: Rebalancing, expected_s: float
+    crashes_per_day: float, watched_days: float, evictions: int, rebalancing: Rebalancing, expected_s: float
 ) -> None:
     """Of 0.5 evictions a month that are expected, 1.6 may be true; a longer session is sure to keep one."""
     history = profile(
@@ -229,6 +230,8 @@ def test_at_the_broker_a_bound_that_holds_is_worth_a_tenth(
         watched_days=watched_days,
         member_days=8 * watched_days,
         largest_absence_s=30.0,
+        evictions=evictions,
+        evictions_days=watched_days,
     )
     current = dataclasses.replace(asked.current, session_timeout=seconds(45), heartbeat_interval=seconds(5))
     target = answer(dataclasses.replace(asked, current=current)).target
