@@ -78,7 +78,7 @@ def late_s(pods: Sequence[Pod], observed: Observed, *, limit: timedelta | None) 
 
 
 def _joins(pod: Pod, observed: Observed, since: datetime) -> Iterator[datetime]:
-    """Return when a pod's members joined, those within 90 s as one: all join again when a member is back."""
+    """Return when a pod's members joined, those within 90 s counted once: all join again with a member."""
     grown = (
         at
         for series in evictions.of_pod(observed.get(Quantity.REBALANCES, ()), pod.name)

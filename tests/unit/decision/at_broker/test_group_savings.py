@@ -158,10 +158,12 @@ def test_two_evictions_in_weeks_are_no_danger_at_the_broker() -> None:
     assert decide(evicting(2)).finding.reason is not Reason.DANGER
 
 
-def test_weeks_of_fencings_are_only_told_where_others_may_be_hidden() -> None:
-    """Then the hour, which shows a lower bound, is what S is raised by."""
+def test_weeks_of_fencings_raise_no_session_where_others_may_be_hidden() -> None:
+    """Only what an hour shows does: its count is a lower bound."""
     decision = decide(evicting(4, hiddenFencings={"why": "pod orders-0 shows no rebalance listener"}))
-    assert decision.to_alter is None
+    assert decision.finding.reason is not Reason.DANGER
+    assert decision.hold is not None
+    assert decision.hold.reason is Reason.CONSUMER_PROTOCOL
 
 
 def test_a_session_at_the_brokers_most_is_not_called_unknown_for_weeks_of_fencings() -> None:
