@@ -258,10 +258,10 @@ def _merged(
 
 def _over(status: Status) -> Collection[ConditionType]:
     """Return the conditions that are about nothing: a change of ours or a canary that is not there, a move made."""
-    over = set[ConditionType]()
-    if status.applied is None and status.canary is None:
+    over, is_at_broker = set[ConditionType](), status.group_protocol in AT_BROKER.values()
+    if status.applied is None and status.canary is None and not (is_at_broker and status.group_config):
         over.add(ConditionType.VERIFIED)
-    if status.group_protocol in AT_BROKER.values():
+    if is_at_broker:
         over.add(ConditionType.CONSUMER_PROTOCOL_READY)
     return over
 

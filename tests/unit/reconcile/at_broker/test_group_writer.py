@@ -17,7 +17,7 @@ from heartbeat_tuner.domain.errors import (
     NoTimeToWriteError,
     NotLeaderError,
 )
-from heartbeat_tuner.domain.kafka_groups import GroupOverrides, GroupWrite
+from heartbeat_tuner.domain.kafka_groups import Group, GroupOverrides, GroupWrite
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -448,6 +448,21 @@ async def test_a_write_waits_for_its_verdict() -> None:
     assert stage.condition("Verified") == ("Unknown", "Verifying")
     assert "episodes of evictions in" in stage.message("Verified")
     assert stage.policies.status_of(ORDERS)["verification"]["readyTime"] > noted(stage)["changeTime"]
+
+
+async def test_a_status_does_not_move_while_a_write_is_verified() -> None:
+    """Each cycle would write it, and nobody could say since when it is so; a classic group has nothing to verify."""
+    stage = modern(until_s=(NOW + seconds(330)).timestamp())
+    await cycles(stage, 12)
+    standing = stage.policies.status_of(ORDERS)
+    await cycles(stage, 5)
+    assert stage.condition("Verified") == ("Unknown", "Verifying")
+    assert stage.policies.status_of(ORDERS) == standing
+    described = stage.groups.groups["main"]["orders"]
+    assert isinstance(described, Group)
+    stage.groups.groups["main"]["orders"] = dataclasses.replace(described, consumer_protocol=False, config=None)
+    await cycles(stage, 1)
+    assert "Verified" not in {each["type"] for each in stage.policies.status_of(ORDERS)["conditions"]}
 
 
 STEADY: Final[dict[str, Any]] = {"heartbeatInterval": {"min": "5s", "max": "5s"}}
