@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupOverrides
+from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, Group, GroupOverrides
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, manifests, worlds
@@ -70,3 +70,10 @@ def noted(stage: Stage) -> dict[str, Any]:
     """Return what the status notes of the last write."""
     found: dict[str, Any] = stage.policies.status_of(ORDERS).get("groupConfig", {})
     return found
+
+
+def unread(stage: Stage) -> None:
+    """Let the broker refuse to say what it prescribes to the group."""
+    described = stage.groups.groups["main"]["orders"]
+    assert isinstance(described, Group)
+    stage.groups.groups["main"]["orders"] = dataclasses.replace(described, config=None)

@@ -112,7 +112,7 @@ def prescribed(workload: Workload, group: Group) -> Workload:
         return each if each.current is None else dataclasses.replace(each, current=group.prescribed(each.current))
 
     whole = of_group(workload)
-    if not whole.parts or group.config is None:
+    if not whole.parts or not group.consumer_protocol:
         return whole
     parts = {ref: of_group(part) for ref, part in whole.parts.items()}
     return dataclasses.replace(whole, current=_alike(list(parts.values())), parts=parts)

@@ -153,20 +153,14 @@ class Group:
 
     def prescribed(self, current: CurrentSettings) -> CurrentSettings:
         """Return what is in force: in a group of the consumer protocol S and H are the broker's, not the client's."""
-        if self.config is None:
+        if not self.consumer_protocol:
             return current
-        return CurrentSettings(
-            dataclasses.replace(
-                current.settings,
-                session_timeout=self.config.session_timeout,
-                heartbeat_interval=self.config.heartbeat_interval,
-            ),
-            {
-                **current.sources,
-                Setting.SESSION_TIMEOUT: ValueSource.GROUP,
-                Setting.HEARTBEAT_INTERVAL: ValueSource.GROUP,
-            },
-        )
+        settings, source = current.settings, ValueSource.UNREAD
+        if self.config is not None:
+            session, interval, source = self.config.session_timeout, self.config.heartbeat_interval, ValueSource.GROUP
+            settings = dataclasses.replace(settings, session_timeout=session, heartbeat_interval=interval)
+        of_group = dict.fromkeys((Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL), source)
+        return CurrentSettings(settings, {**current.sources, **of_group})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class ValueSource(enum.StrEnum):
     """Where a set value was found, in the order of trust."""
 
     GROUP = "group configuration"
+    UNREAD = "group configuration, which could not be read"
     POD = "pod"
     TEMPLATE = "template"
     POLICY = "policy"
@@ -115,7 +116,13 @@ class CurrentSettings:
     @property
     def of_group(self) -> frozenset[Setting]:
         """The settings that the broker prescribes to the group: nobody reads what its pods have of them."""
-        return frozenset(setting for setting, source in self.sources.items() if source is ValueSource.GROUP)
+        sources = (ValueSource.GROUP, ValueSource.UNREAD)
+        return frozenset(setting for setting, source in self.sources.items() if source in sources)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the broker prescribes a part of it, and nobody knows what."""
+        return ValueSource.UNREAD in self.sources.values()
 
     def under_group(self, values: LivenessSettings) -> LivenessSettings:
         """Return values as pods would run with them: a session that the broker prescribes stays what it is."""

@@ -177,7 +177,7 @@ def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Se
         return say("somebody took the values back")
     if look.is_at_broker and followed.deployed is not None:
         return group_following.OTHER_PODS
-    current = look.workload.current
+    current = look.current
     if followed.landed is None or current is None or current.settings == change.values:
         return None  # while pods differ it is not known
     return say("other values were set before anything had shown")

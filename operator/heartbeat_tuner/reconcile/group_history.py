@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.decision.evictions import refuted_sessions
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.liveness import CurrentSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.verifications import MOST_LEFT_OUT, EvictingSession, EvictionHistory, FollowedChange
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
@@ -90,6 +91,12 @@ class GroupLook:
     record: Record | Unknown
     now: datetime
     written_at_broker: Application | None = None
+
+    @property
+    def current(self) -> CurrentSettings | None:
+        """What is set; None while the pods differ, or the broker does not say its part."""
+        current = self.workload.current
+        return None if current is None or current.is_unread else current
 
     @property
     def change(self) -> Application | None:
@@ -178,7 +185,7 @@ def history_after(
     stretches: Sequence[Stretch],
 ) -> EvictionHistory | None:
     """Return when members were evicted with these values, and those before our last change."""
-    current, now = look.workload.current, look.now.replace(microsecond=0)
+    current, now = look.current, look.now.replace(microsecond=0)
     history = _of_last_values(look.policy, change)
     if current is not None and isinstance(look.record, Record):
         is_ours = change is not None and change.reverts is None and current.settings == change.values
@@ -229,7 +236,7 @@ def _evicting(
     history: EvictionHistory | None, look: GroupLook, followed: FollowedChange | None, group: tuple[str, str]
 ) -> tuple[EvictingSession, ...]:
     """Return the sessions that evicted; with the one of the values that were set, where others are now."""
-    current = look.workload.current
+    current = look.current
     if history is None or history.group != group:
         return ()
     if current is None or history.values == current.settings:

@@ -62,9 +62,9 @@ class Decided:
 
     @property
     def current(self) -> LivenessSettings | None:
-        """What is set now; None while the pods differ."""
+        """What is set now; None while the pods differ, or the broker does not say its part."""
         current = self.inputs.workload.current
-        return None if current is None else current.settings
+        return None if current is None or current.is_unread else current.settings
 
     @property
     def is_well(self) -> bool:

@@ -29,6 +29,15 @@ def test_a_group_of_the_consumer_protocol_runs_with_the_brokers_values() -> None
     assert in_force.sources[Setting.MAX_POLL_INTERVAL] is ValueSource.POD
 
 
+def test_what_the_broker_does_not_say_is_not_what_the_pods_have() -> None:
+    """It stays unknown, and no write compares it."""
+    set_in_pods = CurrentSettings(worlds.java_settings("6s", "2s", "1m"), dict.fromkeys(Setting, ValueSource.POD))
+    unread = dataclasses.replace(worlds.group([]), consumer_protocol=True).prescribed(set_in_pods)
+    assert (set_in_pods.is_unread, unread.is_unread) == (False, True)
+    assert unread.runs(worlds.java_settings("45s", "5s", "1m"))
+    assert not unread.runs(worlds.java_settings("45s", "5s", "2m"))
+
+
 def test_a_classic_group_runs_with_what_its_pods_have() -> None:
     """Nothing is prescribed."""
     set_in_pods = CurrentSettings(worlds.settings(), dict.fromkeys(Setting, ValueSource.POD))

@@ -87,8 +87,8 @@ def of_unseen(policy: Policy) -> dict[str, Any]:
 
 def verified(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
     """Return what the condition Verified says; None where there is no change to speak of."""
-    last, followed = outcome.last_application, outcome.inputs.followed
-    write = outcome.last_group_write
+    last, write = outcome.last_application, outcome.last_group_write
+    followed = outcome.inputs.followed or outcome.inputs.policy.followed  # what is known stays where nothing is seen
     if write is not None and outcome.inputs.group.consumer_protocol and (last is None or write.at > last.at):
         return _verified_at_broker(write, followed)
     if last is None:

@@ -36,6 +36,7 @@ from tests.support.consumer_protocol import (
     cycles,
     modern,
     noted,
+    unread,
 )
 from tests.support.stages import ORDERS, Stage
 from tests.support.worlds import NOW, seconds
@@ -463,6 +464,23 @@ async def test_a_status_does_not_move_while_a_write_is_verified() -> None:
     stage.groups.groups["main"]["orders"] = dataclasses.replace(described, consumer_protocol=False, config=None)
     await cycles(stage, 1)
     assert "Verified" not in {each["type"] for each in stage.policies.status_of(ORDERS)["conditions"]}
+
+
+async def test_a_look_that_does_not_see_what_is_set_ends_neither_the_history_nor_the_verdict() -> None:
+    """The pods' own session is not what is in force: weeks of evictions, and the revert that is due, stay."""
+    stage = harmed(suspend=True)
+    await cycles(stage, 1)
+    before = stage.policies.status_of(ORDERS)
+    described = stage.groups.groups["main"]["orders"]
+    unread(stage)
+    await cycles(stage, 1)
+    after = stage.policies.status_of(ORDERS)
+    assert (after["history"], after["current"]) == (before["history"], before["current"])
+    assert stage.condition("Verified") == ("False", "Worse")
+    stage.groups.groups["main"]["orders"] = described
+    stage.policies.edit(ORDERS, suspend=False)
+    await cycles(stage, 1)
+    assert stage.groups.alterations == [("orders", SHORT)]
 
 
 STEADY: Final[dict[str, Any]] = {"heartbeatInterval": {"min": "5s", "max": "5s"}}

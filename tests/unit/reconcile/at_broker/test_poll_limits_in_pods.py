@@ -17,6 +17,7 @@ from tests.support.consumer_protocol import (
     cycles,
     modern,
     noted,
+    unread,
 )
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
 from tests.support.worlds import NOW
@@ -41,10 +42,11 @@ def late(since: datetime, until: datetime) -> Stage:
 
 
 def roll_out(stage: Stage) -> None:
-    """Let new pods of the same names run with what was written last."""
+    """Let new pods of the same names run with the limit that was written last, and with their own session as ever."""
     now = stage.clock.now()
     stage.workloads.roll_out(CONSUMER, now)
-    stage.workloads.edit(CONSUMER, pods=tuple(dataclasses.replace(pod, started=now) for pod in PODS))
+    own = worlds.workload(worlds.java_settings("45s", "3s", "405s")).current
+    stage.workloads.edit(CONSUMER, pods=tuple(dataclasses.replace(pod, started=now) for pod in PODS), current=own)
 
 
 async def test_a_poll_limit_is_written_into_the_pods_and_a_session_at_the_broker_after_it() -> None:
@@ -90,6 +92,10 @@ async def test_a_poll_limit_is_written_after_a_session_and_the_status_says_how_f
     assert "maxPollInterval 5m → 6m45s" in stage.message("Applied")
     assert noted(stage) == noted_before
     assert len(stage.groups.alterations) == 1
+
+    unread(stage)
+    await cycles(stage, 1)
+    assert stage.condition("Applied") == ("True", "Applied"), "what the broker does not say is not in these pods"
 
     stage.groups.override("main", "orders", THEIRS)
     await cycles(stage, 2)
