@@ -16,7 +16,7 @@ from heartbeat_tuner.decision.evictions import assessment
 from heartbeat_tuner.decision.optimize import remedy
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
@@ -57,7 +57,8 @@ def decided(
     if shown.reason not in {Reason.DANGER, Reason.UNSTABLE}:
         return Decision(Verdict.UNKNOWN, shown)
     record = dataclasses.replace(record, poll_gap_evictions=0)
-    bounds = cluster.for_groups(group.kind)
+    bounds, session = cluster.for_groups(group.kind), Setting.SESSION_TIMEOUT
+    policy = dataclasses.replace(policy, bounds={session: policy.range_of(session)})  # nothing else is to change
     chosen = remedy.choose(client, policy, bounds, model, record, current, cause=Reason.DANGER)
     if isinstance(chosen, allowed_values.Infeasible):
         is_brokers = bounds.max_session_timeout <= policy.objective.max_detection_time

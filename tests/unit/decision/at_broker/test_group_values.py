@@ -11,8 +11,8 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import HiddenFencings
 from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupConfig, GroupOverrides
-from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Mode, Objective
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Mode, Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.support import worlds
@@ -53,6 +53,16 @@ def test_a_session_that_fences_members_is_raised_at_the_broker_and_nowhere_else(
     assert (decision.verdict, decision.finding.reason, decision.hold) == (Verdict.CHANGE, Reason.DANGER, None)
     assert decision.to_alter == worlds.java_settings("45s", "5s")
     assert decision.to_apply is None
+
+
+@pytest.mark.parametrize("bound", [Range(max=seconds(3)), Range(min=seconds(6))], ids=["shorter", "longer"])
+def test_no_other_heartbeat_is_promised_than_the_one_that_stays(bound: Range) -> None:
+    """A cure writes the session alone, and the session has to cover the beat that there is."""
+    inputs = modern()
+    policy = dataclasses.replace(inputs.policy, bounds={Setting.HEARTBEAT_INTERVAL: bound})
+    decision = decide(dataclasses.replace(inputs, policy=policy))
+    assert decision.to_alter == worlds.java_settings("45s", "5s")
+    assert decision.advice == decide(inputs).advice
 
 
 @pytest.mark.parametrize("evictions", [0, 1, 2])
