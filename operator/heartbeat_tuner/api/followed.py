@@ -71,6 +71,7 @@ def history_status(history: EvictionHistory) -> HistoryStatus:
         episodes=" ".join(f"{at - since_s:.0f}" for at in history.episodes_s),
         left_out=" ".join(f"{begin - since_s:.0f}-{end - since_s:.0f}" for begin, end in history.left_out),
         evicting=[_evicting_status(noted) for noted in history.evicting] or None,
+        hidden_until=None if history.hidden_until is None else timestamp(history.hidden_until),
     )
 
 
@@ -89,7 +90,8 @@ def history_of(noted: HistoryStatus) -> EvictionHistory | None:
     stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
     group, known = (noted.cluster_ref, noted.group_id), map(_evicting_of, noted.evicting or ())
     evicting = tuple(each for each in known if durations.may_be_ours(each.until))
-    return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches, group, evicting)
+    hidden_until, values = durations.moment_of(noted.hidden_until), settings_of(noted.values)
+    return EvictionHistory(since, values, tuple(episodes), stretches, group, evicting, hidden_until)
 
 
 def _evicting_status(noted: EvictingSession) -> EvictingSessionStatus:

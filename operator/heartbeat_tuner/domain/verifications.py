@@ -196,6 +196,7 @@ class EvictionHistory:
         left_out: from and to of stretches in which nothing could be learnt, in Unix seconds: in order and apart.
         group: the Kafka cluster's name, and the group's.
         evicting: sessions of earlier values that evicted, the longest first; they outlast the episodes.
+        hidden_until: until when members may have been evicted unseen; None where each eviction showed.
     """
 
     since: datetime
@@ -204,6 +205,7 @@ class EvictionHistory:
     left_out: tuple[tuple[float, float], ...] = ()
     group: tuple[str, str] = ("", "")
     evicting: tuple[EvictingSession, ...] = ()
+    hidden_until: datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ NOTED_AHEAD: Final = timedelta(minutes=2)
 """While something disturbs, the history says so for a while ahead, and that is moved when so little of it is left."""
 
 
+HIDDEN_AHEAD: Final = timedelta(days=1)
+"""While evictions may be hidden, the history says so for a day ahead: each time is a status to write."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FollowMemory:
     """What is remembered between two looks, during one leadership.
@@ -210,8 +214,16 @@ def history_after(
     if isinstance(look.record, Record):
         now_s = now.timestamp()
         seen_s = [math.floor(evicted_s) for evicted_s in look.record.evicted_at_s if evicted_s <= now_s]
-        history = eviction_history.with_evictions(history, seen_s)
+        history = _hidden(eviction_history.with_evictions(history, seen_s), look.record, now)
     return history
+
+
+def _hidden(history: EvictionHistory, record: Record, now: datetime) -> EvictionHistory:
+    """Return a history that says until when evictions may be missing in it."""
+    is_noted = history.hidden_until is not None and history.hidden_until > now
+    if record.hidden is None or not record.hidden.lasts or is_noted:
+        return history
+    return dataclasses.replace(history, hidden_until=now + HIDDEN_AHEAD)
 
 
 def _trimmed(history: EvictionHistory, now: datetime) -> EvictionHistory:

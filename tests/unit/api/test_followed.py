@@ -94,6 +94,15 @@ def test_a_history_is_read_as_it_was_noted(history: EvictionHistory) -> None:
     assert followed.history_of(noted) == history
 
 
+def test_until_when_evictions_may_be_missing_is_remembered() -> None:
+    """The next leader proves nothing by the time before; what is no moment of ours says nothing."""
+    history = EvictionHistory(worlds.NOW, worlds.STORM, hidden_until=worlds.NOW + worlds.HOUR)
+    noted = followed.history_status(history)
+    assert followed.history_of(noted) == history
+    forged = followed.history_of(noted.model_copy(update={"hidden_until": "9999-12-31T23:59:59Z"}))
+    assert forged == dataclasses.replace(history, hidden_until=None)
+
+
 def test_the_longest_history_fits_a_status() -> None:
     """Two fortnights before a change and four weeks since: every episode and every gap that may be noted."""
     begun_s, step_s = worlds.NOW.timestamp(), 86_400 * 98 // MOST_EPISODES

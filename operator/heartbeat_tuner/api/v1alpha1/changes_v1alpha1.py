@@ -3,7 +3,7 @@
 The same documents stand in the annotation of a workload that was written to.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
@@ -33,6 +33,8 @@ MAX_DAYS: Final = 100_000.0
 
 MAX_FAILED_MESSAGE: Final = 512
 """Of values that failed, which a workload's annotation has as well."""
+
+_TIME: Final[dict[str, Any]] = {"format": "date-time"}
 
 
 class SettingValues(Model):
@@ -66,7 +68,7 @@ class FailedStatus(Model):
 
     values: SettingValues
     previous: SettingValues
-    at: Annotated[str, AfterValidator(moment), Field(alias="changeTime", json_schema_extra={"format": "date-time"})]
+    at: Annotated[str, AfterValidator(moment), Field(alias="changeTime", json_schema_extra=_TIME)]
     outcome: Annotated[str, Field(max_length=64, description="Worse or RolloutFailed.")]
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="The evidence.")]
     spec: Annotated[str, Field(max_length=64, description="Fingerprint of the spec at that time.")]
@@ -98,7 +100,7 @@ class Applied(Model):
         Field(
             validation_alias=AliasChoices("changeTime", "at"),
             serialization_alias="changeTime",
-            json_schema_extra={"format": "date-time"},
+            json_schema_extra=_TIME,
         ),
     ]
     workload_uid: Annotated[Uid, Field(description="uid of the changed object.")]
@@ -120,9 +122,7 @@ class Applied(Model):
         str | None,
         AfterValidator(moment_or_none),
         Field(
-            alias="revertedChangeTime",
-            description="Time of the change that this one reverts.",
-            json_schema_extra={"format": "date-time"},
+            alias="revertedChangeTime", description="Time of the change that this one reverts.", json_schema_extra=_TIME
         ),
     ] = None
     begun: Annotated[
@@ -131,7 +131,7 @@ class Applied(Model):
         Field(
             alias="startTime",
             description="When the change was written to the first of several workloads.",
-            json_schema_extra={"format": "date-time"},
+            json_schema_extra=_TIME,
         ),
     ] = None
     failed: Annotated[
@@ -168,7 +168,7 @@ class TakenBackStatus(Model):
     seen: Annotated[
         str,
         AfterValidator(moment),
-        Field(alias="detectionTime", description="Time of detection.", json_schema_extra={"format": "date-time"}),
+        Field(alias="detectionTime", description="Time of detection.", json_schema_extra=_TIME),
     ]
     generation: Annotated[int, Field(description="Generation of the policy at that time.")]
     by: Annotated[str | None, Field(max_length=128, description="Field manager that owns the values now, if any.")] = (
@@ -224,16 +224,12 @@ class VerificationStatus(Model):
     at: Annotated[
         str,
         AfterValidator(moment),
-        Field(alias="changeTime", description="Time of the change.", json_schema_extra={"format": "date-time"}),
+        Field(alias="changeTime", description="Time of the change.", json_schema_extra=_TIME),
     ]
     landed: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(
-            alias="readyTime",
-            description="Time since which all pods are ready with the change.",
-            json_schema_extra={"format": "date-time"},
-        ),
+        Field(alias="readyTime", description="Since when all pods are ready with it.", json_schema_extra=_TIME),
     ] = None
     template: Annotated[str, Field(max_length=64, description="Fingerprint of the pod template after the change.")] = ""
     deployed: Annotated[
@@ -242,7 +238,7 @@ class VerificationStatus(Model):
         Field(
             alias="otherChangeTime",
             description="When another change of the template was seen. The operator then does not revert.",
-            json_schema_extra={"format": "date-time"},
+            json_schema_extra=_TIME,
         ),
     ] = None
     outcome: Annotated[
@@ -256,7 +252,7 @@ class VerificationStatus(Model):
     reached: Annotated[
         str | None,
         AfterValidator(moment_or_none),
-        Field(alias="outcomeTime", description="Time of the outcome.", json_schema_extra={"format": "date-time"}),
+        Field(alias="outcomeTime", description="Time of the outcome.", json_schema_extra=_TIME),
     ] = None
     effect: EffectStatus | None = None
 
@@ -268,14 +264,14 @@ class EvictingSessionStatus(Model):
     episodes: Annotated[int, Field(ge=1, description="Of evictions.")]
     days: Annotated[float, Field(ge=1.0, le=MAX_DAYS, description="In which they were counted.")]
     on_days: Annotated[int, Field(ge=1, description="Days of 24 hours that have all of them.")]
-    until: Annotated[str, AfterValidator(moment), Field(alias="endTime", json_schema_extra={"format": "date-time"})]
+    until: Annotated[str, AfterValidator(moment), Field(alias="endTime", json_schema_extra=_TIME)]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
 
 
 class HistoryStatus(Model):
     """Evictions of live members while the values before the last change were set."""
 
-    since: Annotated[str, AfterValidator(moment), Field(alias="startTime", json_schema_extra={"format": "date-time"})]
+    since: Annotated[str, AfterValidator(moment), Field(alias="startTime", json_schema_extra=_TIME)]
     cluster_ref: Annotated[str, Field(max_length=63)]
     group_id: Annotated[str, Field(max_length=255)]
     values: Annotated[SettingValues, Field(description="Values at the end of the record.")]
@@ -293,4 +289,9 @@ class HistoryStatus(Model):
     evicting: Annotated[
         list[EvictingSessionStatus] | None,
         Field(max_length=MOST_EVICTING, description="Sessions of earlier values that evicted."),
+    ] = None
+    hidden_until: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(alias="hiddenUntilTime", description="Evictions may be missing until then.", json_schema_extra=_TIME),
     ] = None

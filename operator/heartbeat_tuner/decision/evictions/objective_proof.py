@@ -68,6 +68,7 @@ def counted_so_far(
     if history is None or since is None:
         since, seen = record.since, EvictionEvidence(record.evictions, record.span.total_seconds() / DAY_S, 1)
     else:
+        since = max(since, history.hidden_until or since)  # a time without a count shows no quiet
         seen = eviction_evidence.count(history, since, record.until)
     if not seen.days > 0.0:
         return None

@@ -9,6 +9,7 @@ import pytest
 
 from heartbeat_tuner.decision.at_broker import group_changes
 from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.evidence import HiddenFencings
 from heartbeat_tuner.domain.kafka_groups import GroupConfig, GroupOverrides, GroupWrite
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -43,6 +44,7 @@ class Watch:
     template: str = "t1"
     memory: FollowMemory = dataclasses.field(default_factory=FollowMemory)
     evicted: list[datetime] = dataclasses.field(default_factory=list)
+    hidden: HiddenFencings | None = None
 
     def look(self, after: timedelta = MINUTE, evicted: Sequence[datetime] = ()) -> FollowedChange | None:
         """Look once more."""
@@ -56,7 +58,7 @@ class Watch:
             worlds.workload(worlds.java_settings(f"{session.seconds}s", "5s")), template=self.template
         )
         lately = tuple(at.timestamp() for at in self.evicted if self.now - HOUR <= at <= self.now)
-        record = dataclasses.replace(worlds.record(evictions=len(lately)), evicted_at_s=lately)
+        record = dataclasses.replace(worlds.record(evictions=len(lately)), evicted_at_s=lately, hidden=self.hidden)
         change = group_changes.change_of(self.policy, seen, group)
         look = GroupLook(self.policy, seen, record, self.now, change)
         followed, history, self.memory = follow(look, self.memory, lambda _: ())
@@ -191,3 +193,29 @@ def test_a_group_that_cannot_be_read_for_a_while_does_not_lose_its_verification(
     after = watch.look(HOUR)
     assert after is not None
     assert (after.at, after.landed) == (NOW, known.landed)
+
+
+@pytest.mark.parametrize("hidden_each", [None, 10 * DAY], ids=["each of them shows", "some may be hidden"])
+def test_months_in_which_fencings_may_have_been_hidden_are_not_called_quiet(hidden_each: timedelta | None) -> None:
+    """A member without a listener shows none: what proves that an hour was quiet proves nothing of the hours before."""
+    watch = Watch(worlds.java_policy(), own=GroupOverrides())
+    for number in range(2 * 95):
+        is_hidden = hidden_each is not None and number % (hidden_each / (DAY / 2)) == 0
+        watch.hidden = HiddenFencings("no listener", lasts=True) if is_hidden else None
+        watch.look(DAY / 2)
+    record = dataclasses.replace(worlds.record(evictions=0), since=watch.now - HOUR, until=watch.now)
+    asked = modern(45, evictions=0)
+    config = GroupConfig(seconds(45), seconds(5))
+    asked = dataclasses.replace(
+        asked,
+        now=watch.now,
+        looked_at=watch.now,
+        record=record,
+        policy=watch.policy,
+        history=watch.policy.history,
+        group=dataclasses.replace(asked.group, config=config),
+    )
+    found = decide(asked)
+    expected = Reason.WITHIN_OBJECTIVE if hidden_each is None else Reason.TOO_EARLY
+    assert found.proof is not None
+    assert found.proof.reason is expected, found.proof.message
