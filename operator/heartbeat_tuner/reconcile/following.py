@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.at_broker import last_write
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
@@ -178,7 +179,8 @@ def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Se
     if look.is_at_broker and followed.deployed is not None:
         return group_following.OTHER_PODS
     current = look.current
-    if followed.landed is None or current is None or current.settings == change.values:
+    may_come = not look.is_at_broker or look.now - change.at <= last_write.SHOWN_WITHIN
+    if (followed.landed is None and may_come) or current is None or current.settings == change.values:
         return None  # while pods differ it is not known
     return say("other values were set before anything had shown")
 

@@ -147,6 +147,19 @@ def test_a_value_that_somebody_sets_after_it_ends_it() -> None:
     )
 
 
+def test_a_value_that_somebody_sets_at_once_ends_it_too() -> None:
+    """Nobody's pods are waited for; a broker that shows the value before for a moment ends nothing."""
+    watch = written(before=timedelta(hours=8))
+    watch.own = WRITE.previous
+    early = watch.look(seconds(3))
+    watch.own = GroupOverrides(seconds(30))
+    late = watch.look(MINUTE)
+    assert early is not None
+    assert late is not None
+    assert (early.outcome, late.outcome) == (Outcome.VERIFYING, Outcome.INCONCLUSIVE)
+    assert late.message == "other values were set before anything had shown"
+
+
 def test_who_finds_a_write_an_hour_later_with_nothing_noted_does_not_judge_it() -> None:
     """Its status was lost."""
     watch = written()
