@@ -61,7 +61,8 @@ def test_doctor_finds_both_groups_whole(sandbox: Sandbox, storming: Team, steady
         places = [argument for team in (storming, steady) for argument in ("--namespace", team.namespace)]
         status, said = run(sandbox, "doctor", *places)
         found.update(said)
-        return status == 0 and all(group["pods"] for group in said["groups"])
+        shown = {group["group"] for group in said["groups"] if group["pods"]}
+        return status == 0 and shown == {storming.name, steady.name}
 
     wait_until(whole, part="doctor", what="two whole groups", timeout_s=90, poll_s=5.0)
     seen = {group["group"]: (group["convention"], group["pods"], group["measurable"]) for group in found["groups"]}
