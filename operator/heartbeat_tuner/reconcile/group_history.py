@@ -46,7 +46,6 @@ and leave for it, and pods that crashed by it are restarted in the end."""
 NOTED_AHEAD: Final = timedelta(minutes=2)
 """While something disturbs, the history says so for a while ahead, and that is moved when so little of it is left."""
 
-
 HIDDEN_AHEAD: Final = timedelta(days=1)
 """While evictions may be hidden, the history says so for a day ahead: each time is a status to write."""
 
